@@ -187,13 +187,24 @@ export async function insertBreaker(tx: Executor, breaker: Breaker): Promise<boo
   return inserted === 1;
 }
 
-/** Replaces a breaker as it was read; returns whether no other process has changed it since. */
+/** Replaces a breaker as it was read; returns whether no other process has changed it since, or added one for the same mail. */
 export async function updateBreaker(tx: Executor, before: Breaker, after: Breaker): Promise<boolean> {
   const row = toRow({ ...after, id: before.id });
   const changed = await tx.run(
     `update breakers set ${COLUMNS.map((column) => `${column} = ?`).join(', ')}
-      where id = ? and state = ? and changed_at = ? and until_at = ?`,
-    [...COLUMNS.map((column) => row[column]), before.id, before.state, before.changedAt, before.untilAt],
+      where id = ? and state = ? and changed_at = ? and until_at = ? and not exists (select 1 from breakers as other
+        where other.subject_id = ? and other.provider = ? and other.stream = ? and other.id <> ?)`,
+    [
+      ...COLUMNS.map((column) => row[column]),
+      before.id,
+      before.state,
+      before.changedAt,
+      before.untilAt,
+      row.subject_id,
+      row.provider,
+      row.stream,
+      before.id,
+    ],
   );
   return changed === 1;
 }
@@ -216,6 +227,12 @@ export async function readBase(db: Executor, subject: BreakerSubject, now: numbe
   return { hour, ...(await sumSubject(db, toMailSubject(subject), span)) };
 }
 
+/** Returns the first hour of a span whose mail counts. The hours of days before the window may have been added up to days. */
+function beginSpan({ sinceHour, reportedSince }: MailSpan, base: Base | undefined): number {
+  if (base === undefined || base.hour <= sinceHour) return sinceHour;
+  return base.hour >= reportedSince ? base.hour : Math.min(Math.ceil(base.hour / 24) * 24, reportedSince);
+}
+
 /** Sums up the outcomes that count for a breaker, for each span whose beginning differs from those of the others. */
 export async function sumForBreaker(
   db: Executor,
@@ -223,11 +240,10 @@ export async function sumForBreaker(
   spans: readonly MailSpan[],
 ): Promise<OutcomeSums[]> {
   const { base } = breaker;
-  const since = (hour: number): number => Math.max(hour, base?.hour ?? hour);
-  const bySince = new Map(spans.map((span) => [since(span.sinceHour), span]));
+  const bySince = new Map(spans.map((span) => [beginSpan(span, base), span]));
   const sums: OutcomeSums[] = [];
   for (const [sinceHour, span] of bySince) {
-    const reportedSince = since(span.reportedSince);
+    const reportedSince = Math.max(span.reportedSince, base?.hour ?? 0);
     const sum = await sumSubject(db, toMailSubject(breaker), { ...span, sinceHour, reportedSince });
     if (base === undefined || base.hour !== sinceHour) {
       sums.push(sum);

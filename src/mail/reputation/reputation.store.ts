@@ -25,7 +25,17 @@ export interface ReputationCount extends ReputationKey {
 }
 
 const HOUR_MS = 3_600_000;
-const KEY = ['hour', 'source', 'provider', 'domain_id', 'is_marketing', 'outcome', 'cause', 'shard', 'late_hours'] as const;
+const KEY = [
+  'hour',
+  'source',
+  'provider',
+  'domain_id',
+  'is_marketing',
+  'outcome',
+  'cause',
+  'shard',
+  'late_hours',
+] as const;
 
 export const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
 
@@ -295,18 +305,6 @@ export async function sumSubject(
   return readSums(row ?? { accepted: 0, bounced: 0, complained: 0 });
 }
 
-/** Lists the domains of a team that have sent mail of a stream since the beginning of an hour. */
-export async function listSendingDomains(
-  db: Executor,
-  { teamId, isMarketing, sinceHour }: { teamId: string; isMarketing: boolean; sinceHour: number },
-): Promise<string[]> {
-  const rows = await db.all<{ domain_id: string }>(
-    'select distinct domain_id from reputation_counts where team_id = ? and is_marketing = ? and hour >= ?',
-    [teamId, isMarketing ? 1 : 0, sinceHour],
-  );
-  return rows.map((row) => row.domain_id);
-}
-
 /** Hours are added up to days after this time, and days are kept for this time. */
 const HOURS_KEPT = 3 * 24;
 const DAYS_KEPT = 400;
@@ -320,6 +318,9 @@ const ROLLED = ['source', 'provider', 'domain_id', 'is_marketing', 'outcome', 'c
 export async function rollReputationCounts(db: Db, now: number): Promise<void> {
   const before = Math.floor((hourAt(now) - HOURS_KEPT) / 24) * 24;
   await db.tx((tx) => tx.run('delete from reputation_counts where hour < ?', [hourAt(now) - DAYS_KEPT * 24]));
+  // No window of breakers is longer, and later times are those of a clock that was ahead.
+  const reports = 'delete from counted_reports where counted_at <= ? or counted_at > ?';
+  await db.tx((tx) => tx.run(reports, [now - HOURS_KEPT * HOUR_MS, now + HOUR_MS]));
   const days = await db.all<{ day: number }>(
     `select distinct hour / 24 as day from reputation_counts where hour < ? and hour % 24 <> 0 order by day`,
     [before],
@@ -378,11 +379,9 @@ export async function claimReports(
 }
 
 const hashRecipient = (teamId: string, address: string): string =>
-  createHash('sha256').update(`${teamId} ${normalizeAddress(address)}`).digest('base64url');
-
-/** Removes what was noted about reports before a time, or with a time that only a wrong clock can have had. */
-export const forgetCountedReports = (db: Executor, { before, now }: { before: number; now: number }): Promise<number> =>
-  db.run('delete from counted_reports where counted_at <= ? or counted_at > ?', [before, now + HOUR_MS]);
+  createHash('sha256')
+    .update(`${teamId} ${normalizeAddress(address)}`)
+    .digest('base64url');
 
 /** Hours of counts that are later than this one are those of a clock that was ahead; a node may be ahead by one. */
 const HOURS_AHEAD_MAX = 1;

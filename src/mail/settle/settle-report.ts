@@ -4,7 +4,13 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
 import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report.ts';
-import { emailRowsByIds, latestAttempts, type AttemptRow, type EmailRow, type TriedRecipient } from '../emails/index.ts';
+import {
+  emailRowsByIds,
+  latestAttempts,
+  type AttemptRow,
+  type EmailRow,
+  type TriedRecipient,
+} from '../emails/index.ts';
 import { claimReports, type ReputationCount } from '../reputation/index.ts';
 import { suppressionsAmong } from '../suppressions/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
