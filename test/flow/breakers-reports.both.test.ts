@@ -162,12 +162,14 @@ it.each([2, 5])(
     const readers = many(20, 'reader', 'acme.example');
     await campaign.addContacts(readers);
     await broadcastAll(scene, campaign, ['Bad news']);
+    // Mail to another provider, which nobody reports.
+    await recordOutcomes(scene, campaign, { accepted: 2 });
     scene.clock.advance(days * DAY);
     // The hours of days that are over were added up.
     await scene.app.jobs.find(({ name }) => name === 'roll-reputation-counts')?.run(new AbortController().signal);
     await complain(scene, 'Bad news', readers.slice(0, 6));
     await evaluate(scene);
-    expect(await listFigures(scene, campaign, operator)).toEqual(['acme paused 6 of 20', 'null paused 6 of 20']);
+    expect(await listFigures(scene, campaign, operator)).toEqual(['acme paused 6 of 20', 'null paused 6 of 22']);
   },
 );
 
