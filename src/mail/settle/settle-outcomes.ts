@@ -22,14 +22,8 @@ interface StreamOutcome {
   conclusion: Conclusion;
   /** Reports whether an outcome of a recipient was counted already, by an earlier report. */
   isRepeated?: (kind: string, address: string) => boolean;
-  /** Recipients whose mail was accepted before it bounced. */
-  returned?: readonly Returned[];
-}
-
-/** A recipient whose mail server accepted mail, and returned it later. */
-export interface Returned {
-  address: string;
-  acceptedAt: number;
+  /** When the mail of each recipient was accepted whose mail server returned it later. */
+  returned?: readonly number[];
 }
 
 type Happened = Conclusion['events'][number];
@@ -148,7 +142,7 @@ export async function settleOutcomes(world: World, tx: Executor, settlements: re
   // After the counts of the metrics: every transaction locks the rows of a team in this order.
   await addStreamCounts(tx, world.ids, at, counts);
   for (const { email, stream, returned = [] } of settlements) {
-    for (const { acceptedAt } of returned) {
+    for (const acceptedAt of returned.toSorted((a, b) => a - b)) {
       const less = { teamId: email.team_id, stream, delivered: -1, bounced: 0, complained: 0 };
       await addStreamCounts(tx, world.ids, Math.min(acceptedAt, at), [less]);
     }

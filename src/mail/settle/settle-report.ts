@@ -16,7 +16,7 @@ import { suppressionsAmong } from '../suppressions/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
-import { measureReputation, settleOutcomes, type Returned } from './settle-outcomes.ts';
+import { measureReputation, settleOutcomes } from './settle-outcomes.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { classifyReply } from '../../platform/reply-rules/index.ts';
 import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
@@ -133,9 +133,9 @@ function countReported(
   outcomes: readonly ReportedOutcome[],
   news: ReadonlyMap<string, ReadonlySet<string>>,
   attempts: readonly AttemptRow[],
-): { reputation: ReputationCount[]; returned: Returned[] } {
+): { reputation: ReputationCount[]; returned: number[] } {
   const reputation: ReputationCount[] = [];
-  const returned: Returned[] = [];
+  const returned: number[] = [];
   for (const { kind, to } of outcomes) {
     if (kind !== 'complained' && kind !== 'bounced') continue;
     for (const address of to) {
@@ -145,7 +145,7 @@ function countReported(
       if (attempt === undefined) continue;
       const acceptedAt = attempt.created_at + attempt.duration_ms;
       const wasAccepted = kind === 'bounced' && isAccepted(attempt, address);
-      if (wasAccepted) returned.push({ address, acceptedAt });
+      if (wasAccepted) returned.push(acceptedAt);
       if (attempt.source === null) continue;
       const count = {
         source: attempt.source,
