@@ -345,7 +345,7 @@ async function rollDay(tx: Executor, first: number): Promise<void> {
   );
 }
 
-/** Recipients of a domain about whom a report came, at the time of this one. */
+/** Recipients named by a report about mail of a domain. */
 interface ReportedRecipients {
   domainId: string;
   teamId: string;
@@ -354,7 +354,7 @@ interface ReportedRecipients {
 }
 
 /**
- * Returns those of some recipients of whom no such report was counted for the domain since `since`, and notes that it is counted
+ * Returns the recipients for which no such report was counted for the domain since `since`, and notes that it is counted
  * now.
  */
 export async function claimReports(
