@@ -143,6 +143,7 @@ const HOURS_AHEAD_MAX = 1;
 /** Moves counts that a clock which was ahead dated in the future to the present hour; returns the number of rows. */
 export async function bringBackStreamCounts(db: Db, ids: Ids, now: number): Promise<number> {
   const latest = hourAt(now) + HOURS_AHEAD_MAX;
+  if ((await db.get('select 1 as one from stream_counts where hour > ? limit 1', [latest])) === undefined) return 0;
   return db.tx(async (tx) => {
     const rows = await tx.all<Record<'team_id' | 'stream', string> & Record<(typeof COUNTS)[number], number>>(
       `delete from stream_counts where hour > ? returning team_id, stream, ${COUNTS.join(', ')}`,
