@@ -2442,12 +2442,30 @@ create table reputation_counts (
   cause text not null,
   -- Several writers add to rows of their own.
   shard integer not null,
+  -- Complaints and returned mail: so many hours before this one, the mail was accepted.
+  late_hours integer not null default 0,
+  -- Mail that was accepted and returned later is subtracted from what was accepted.
   count bigint not null,
-  primary key (hour, source, provider, domain_id, is_marketing, outcome, cause, shard)
+  primary key (hour, source, provider, domain_id, is_marketing, outcome, cause, shard, late_hours)
 );
 -- GET /domains/{domain_id}/reputation, and the circuit breakers of a domain.
 create index reputation_counts_domain on reputation_counts (domain_id, hour);
 create index reputation_counts_team on reputation_counts (team_id, hour);
+
+-- Recipients whose complaint or returned mail was counted for a domain, so that another report about them does not count.
+create table counted_reports (
+  domain_id ${id} not null,
+  -- A hash of the address.
+  recipient text not null,
+  -- complained, bounced
+  outcome text not null,
+  team_id ${id} not null,
+  counted_at bigint not null,
+  primary key (domain_id, recipient, outcome)
+);
+create index counted_reports_team on counted_reports (team_id);
+-- Removal of those that are older than the window.
+create index counted_reports_age on counted_reports (counted_at);
 
 -- The daily summaries of reputation that were sent to the operators, or why none was.
 create table reputation_summaries (

@@ -35,6 +35,7 @@ interface Finding {
 
 /** Places of items that do not belong to a team. */
 const WHERE: Readonly<Record<string, string>> = {
+  listBreakers: 'on this server',
   listOauthClients: 'on this server',
   listQueueHolds: 'on this server',
   listQueuedDeliveries: 'in the queue; for an email that has left the queue, give the full id',

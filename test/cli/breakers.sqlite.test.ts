@@ -46,3 +46,9 @@ it('rasket breakers lists the limited mail with its figures, and releases it', a
   );
   expect(await done('breakers')).not.toContain('google');
 });
+
+it('rasket breakers release says that no breaker on this server has an unknown id', async () => {
+  const { code, stderr } = await rasket(['breakers', 'release', 'abcd1234', '--reason', 'The list was cleaned']);
+  expect(code).toBe(66);
+  expect(stderr).toMatch(/there is no .*abcd1234 on this server\./);
+});

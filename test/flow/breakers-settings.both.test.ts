@@ -1,6 +1,7 @@
 // the settings of circuit breakers: what trips by default, transactional mail, switched off, two nodes
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.ts';
+import { addStreamCounts, sumStream } from '../../src/mail/stream-rates/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
@@ -20,6 +21,8 @@ import {
 } from './breakers-desk.ts';
 import { hookAt } from './webhook-scene.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
+
+const DAY = 24 * HOUR;
 
 async function open(config: SceneOptions['config']): Promise<{ scene: Scene; operator: string }> {
   const scene = await startScene({
@@ -105,6 +108,131 @@ it('the limits of a domain hold until their time although the domain was deleted
   await evaluate(scene);
   expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
   expect(await listSenders()).toEqual([]);
+});
+
+it('a domain that is deleted and added again is tried after its pause, and paused for longer the next time', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  const readStates = async (): Promise<string[]> => {
+    await evaluate(scene);
+    return describeStates(await listTeamBreakers(scene, mail.team, operator));
+  };
+  await recordOutcomes(scene, mail, { accepted: 1000, complained: 50 });
+  expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused']);
+  await scene.api('DELETE', `/domains/${mail.domain.id}`, { key: mail.team.key });
+  const again = { ...mail, domain: await mail.team.domain(mail.domain.name) };
+  expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused']);
+  scene.clock.advance(HOUR);
+  expect(await readStates()).toEqual(['domain everywhere probing', 'domain google probing']);
+  await recordOutcomes(scene, again, { accepted: 100, complained: 20 });
+  // For the team, mail of the domain that was deleted is that of a second domain.
+  expect(await readStates()).toEqual(['domain everywhere paused', 'domain google paused', 'team everywhere paused']);
+  for (const { scope, trips, until } of await listTeamBreakers(scene, mail.team, operator)) {
+    if (scope === 'team') continue;
+    expect(trips).toBe(2);
+    expect(Date.parse(until)).toBe(scene.clock.now() + 2 * HOUR);
+  }
+});
+
+it('the limit of a team holds for a domain that was added since and has sent nothing yet', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  const second = { ...mail, domain: await mail.team.domain() };
+  for (const one of [mail, second]) await recordOutcomes(scene, one, { accepted: 1000, complained: 50 });
+  await evaluate(scene);
+  const added = await mail.team.domain();
+  scene.clock.advance(HOUR);
+  await evaluate(scene);
+  expect(describeStates(await listTeamBreakers(scene, mail.team, operator))).toContain('team everywhere probing');
+  const rows = await scene.app.world.db.all<{ kind: string; value: number }>(
+    'select kind, value from throttles where sender_domain = ?',
+    [added.name],
+  );
+  expect(rows).toEqual([{ kind: 'rate', value: 10 }]);
+});
+
+it('outcomes that a clock which was ahead counted are left out until they are corrected, and count from then on', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  const { db, ids, clock } = scene.app.world;
+  scene.clock.step(60 * DAY);
+  await recordOutcomes(scene, mail, { accepted: 300, complained: 10 });
+  await db.tx((tx) =>
+    addStreamCounts(tx, ids, clock.now(), [
+      { teamId: mail.team.id, stream: 'broadcast', delivered: 300, bounced: 0, complained: 10 },
+    ]),
+  );
+  scene.clock.step(-60 * DAY);
+  await evaluate(scene);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
+  expect(await sumStream(db, mail.team.id, 'broadcast', clock.now())).toMatchObject({ complained: 0 });
+  await scene.app.jobs.find(({ name }) => name === 'correct-times')?.run(new AbortController().signal);
+  await evaluate(scene);
+  expect(describeStates(await listTeamBreakers(scene, mail.team, operator))).toEqual([
+    'domain everywhere paused',
+    'domain google paused',
+  ]);
+  expect(await sumStream(db, mail.team.id, 'broadcast', clock.now())).toMatchObject({ complained: 10 });
+  // Only the window later, they count no more.
+  for (let hour = 0; hour < 26; hour++) {
+    scene.clock.advance(HOUR);
+    await recordOutcomes(scene, mail, { accepted: 100 });
+    await evaluate(scene);
+  }
+  for (let step = 0; step < 10; step++) {
+    scene.clock.advance(5 * MINUTE);
+    await evaluate(scene);
+  }
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
+});
+
+it('a release while the clock was ahead hides no complaints after it was set back', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  await recordOutcomes(scene, mail, { accepted: 300, complained: 10 });
+  await evaluate(scene);
+  scene.clock.step(20 * DAY);
+  for (const { id } of await listTeamBreakers(scene, mail.team, operator)) {
+    const body = { reason: 'The list was cleaned' };
+    expect((await scene.api('POST', `/operator/breakers/${id}/release`, { key: operator, body })).status).toBe(200);
+  }
+  scene.clock.step(-20 * DAY);
+  await evaluate(scene);
+  expect(await listTeamBreakers(scene, mail.team, operator)).toEqual([]);
+  scene.clock.advance(HOUR);
+  await recordOutcomes(scene, mail, { accepted: 300, complained: 10 });
+  await evaluate(scene);
+  expect(describeStates(await listTeamBreakers(scene, mail.team, operator))).toEqual([
+    'domain everywhere paused',
+    'domain google paused',
+  ]);
+});
+
+it('a release at the moment of an evaluation ends the limits, whichever of them is written first', async () => {
+  const { scene, operator } = await open(undefined);
+  const mail = await mailIn(scene);
+  await recordOutcomes(scene, mail, { accepted: 300, complained: 10 });
+  await evaluate(scene);
+  const [breaker] = await listTeamBreakers(scene, mail.team, operator);
+  scene.clock.advance(HOUR + MINUTE);
+  const { db } = scene.app.world;
+  const get = db.get.bind(db);
+  let isEvaluated = false;
+  db.get = async <Row>(sql: string, values: Parameters<typeof get>[1]) => {
+    const row = await get<Row>(sql, values);
+    if (!isEvaluated && sql.startsWith('select * from breakers where id')) {
+      isEvaluated = true;
+      await evaluate(scene);
+    }
+    return row;
+  };
+  onTestFinished(() => void (db.get = get));
+  const { status, body } = await scene.api('POST', `/operator/breakers/${breaker?.id}/release`, {
+    key: operator,
+    body: { reason: 'The list was cleaned' },
+  });
+  expect([isEvaluated, status, body.breaker.state]).toEqual([true, 200, 'closed']);
+  expect((await listTeamBreakers(scene, mail.team, operator)).map(({ id }) => id)).not.toContain(breaker?.id);
 });
 
 it('transactional mail is judged and paused by its own figures if the settings say so', async () => {

@@ -161,6 +161,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'metric_counts', by: 'team_id' },
   { table: 'stream_counts', by: 'team_id' },
   { table: 'reputation_counts', by: 'team_id' },
+  { table: 'counted_reports', by: 'team_id', notExported: LIMIT },
   { table: 'rate_limits', by: 'bucket', prefix: 'team:', notExported: LIMIT },
   { table: 'ai_requests', by: 'team_id', notExported: LIMIT },
   { table: 'request_logs', by: 'team_id' },

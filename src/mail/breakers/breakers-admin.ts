@@ -3,13 +3,16 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config/index.ts';
 import type { Db, Page } from '../../platform/db/index.ts';
 import type { Meter } from '../../platform/meter/index.ts';
-import { notFound } from '../../platform/refusal.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
 import { releaseThrottled } from '../queue/index.ts';
 import { close } from './breakers.ts';
 import { breakerPage, findBreaker, listBreakers, type Breaker } from './breakers.store.ts';
 import { applyChanges, describeReason } from './evaluate.ts';
+
+/** The job that judges mail changes a breaker once a minute at most, so that one more attempt is enough. */
+const TRIES_MAX = 5;
 
 interface ReleaseCtx extends OperatorCtx {
   services: {
@@ -29,10 +32,7 @@ export async function getBreakers({ db, config }: Store, page: Page) {
 export async function releaseBreaker(ctx: ReleaseCtx, id: string, { reason }: BodyOf<'releaseBreaker'>) {
   const { store, services, actor } = ctx;
   const { db, clock, config, log } = store;
-  const before = await findBreaker(db, id.toLowerCase());
-  if (!before || before.state === 'closed') throw notFound('Breaker');
-  const after = { ...before, ...close(before, clock.now()) };
-  await applyChanges(store, [{ before, after, countsAnew: true }]);
+  const { before, after } = await closeStored(store, id);
   log.warn({ breaker: before.id, reason: reason.trim(), actor }, 'an operator released a circuit breaker');
   // Delivery must know first, or it would put the mail aside again.
   await services.syncDelivery();
@@ -41,6 +41,19 @@ export async function releaseBreaker(ctx: ReleaseCtx, id: string, { reason }: Bo
   const deliveries = await releaseThrottled(db, { provider, servers: '', senderDomain, isRelay: false }, clock.now());
   services.wakeQueue();
   return { object: 'breaker_release' as const, id: before.id, deliveries, breaker: present(after, config) };
+}
+
+/** Closes a breaker, whatever the job that judges mail makes of it at the same time. */
+async function closeStored(store: Store, id: string): Promise<{ before: Breaker; after: Breaker }> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const before = await findBreaker(store.db, id.toLowerCase());
+    if (!before || before.state === 'closed') throw notFound('Breaker');
+    const after = { ...before, ...close(before, store.clock.now()) };
+    if ((await applyChanges(store, [{ before, after, countsAnew: true }])).written > 0) return { before, after };
+  }
+  throw refuse('resource_locked', {
+    say: 'The circuit breaker changed while it was released, and is not released; send the request again.',
+  });
 }
 
 const present = (one: Breaker, config: Pick<Config, 'breakers' | 'providers'>) => ({

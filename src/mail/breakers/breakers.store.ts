@@ -1,6 +1,6 @@
 import type { Executor, Page } from '../../platform/db/index.ts';
 import type { MailStream } from '../deliver/index.ts';
-import { hourAt, sumSubject, type MailSubject, type OutcomeSums } from '../reputation/index.ts';
+import { hourAt, sumSubject, type MailSpan, type MailSubject, type OutcomeSums } from '../reputation/index.ts';
 import type { BreakerStatus } from './breakers.ts';
 
 /** The mail that a breaker judges and limits. */
@@ -187,13 +187,24 @@ export async function insertBreaker(tx: Executor, breaker: Breaker): Promise<boo
   return inserted === 1;
 }
 
-/** Replaces a breaker as it was read; returns whether no other process has changed it since. */
+/** Replaces a breaker as it was read; returns whether no other process has changed it since, or added one for the same mail. */
 export async function updateBreaker(tx: Executor, before: Breaker, after: Breaker): Promise<boolean> {
   const row = toRow({ ...after, id: before.id });
   const changed = await tx.run(
     `update breakers set ${COLUMNS.map((column) => `${column} = ?`).join(', ')}
-      where id = ? and state = ? and changed_at = ? and until_at = ?`,
-    [...COLUMNS.map((column) => row[column]), before.id, before.state, before.changedAt, before.untilAt],
+      where id = ? and state = ? and changed_at = ? and until_at = ? and not exists (select 1 from breakers as other
+        where other.subject_id = ? and other.provider = ? and other.stream = ? and other.id <> ?)`,
+    [
+      ...COLUMNS.map((column) => row[column]),
+      before.id,
+      before.state,
+      before.changedAt,
+      before.untilAt,
+      row.subject_id,
+      row.provider,
+      row.stream,
+      before.id,
+    ],
   );
   return changed === 1;
 }
@@ -211,23 +222,40 @@ export const toMailSubject = ({ scope, subjectId, provider, stream }: BreakerSub
 /** Reads the moment from which the outcomes of some mail count, if that is now. */
 export async function readBase(db: Executor, subject: BreakerSubject, now: number): Promise<Base> {
   const hour = hourAt(now);
-  // Clocks of other nodes may be ahead, so that a later hour has outcomes already; these count.
-  return { hour, ...(await sumSubject(db, toMailSubject(subject), { sinceHour: hour, lastHour: hour })) };
+  // Clocks of other nodes may be ahead, so that a later hour has outcomes already; these count once it has begun.
+  const span = { sinceHour: hour, reportedSince: hour, lastHour: hour };
+  return { hour, ...(await sumSubject(db, toMailSubject(subject), span)) };
 }
 
-/** Sums up the outcomes that count for a breaker. */
+/** Returns the first hour of a span whose mail counts. The hours of days before the window may have been added up to days. */
+function beginSpan({ sinceHour, reportedSince }: MailSpan, base: Base | undefined): number {
+  if (base === undefined || base.hour <= sinceHour) return sinceHour;
+  return base.hour >= reportedSince ? base.hour : Math.min(Math.ceil(base.hour / 24) * 24, reportedSince);
+}
+
+/** Sums up the outcomes that count for a breaker, for each span whose beginning differs from those of the others. */
 export async function sumForBreaker(
   db: Executor,
   breaker: Pick<Breaker, 'base'> & BreakerSubject,
-  { firstHour }: { firstHour: number },
-): Promise<OutcomeSums> {
+  spans: readonly MailSpan[],
+): Promise<OutcomeSums[]> {
   const { base } = breaker;
-  const sinceHour = Math.max(firstHour, base?.hour ?? firstHour);
-  const sums = await sumSubject(db, toMailSubject(breaker), { sinceHour, lastHour: Number.MAX_SAFE_INTEGER });
-  if (base === undefined || base.hour < firstHour) return sums;
-  return {
-    accepted: Math.max(0, sums.accepted - base.accepted),
-    bounced: Math.max(0, sums.bounced - base.bounced),
-    complained: Math.max(0, sums.complained - base.complained),
-  };
+  const bySince = new Map(spans.map((span) => [beginSpan(span, base), span]));
+  const sums: OutcomeSums[] = [];
+  for (const [sinceHour, span] of bySince) {
+    const reportedSince = Math.max(span.reportedSince, base?.hour ?? 0);
+    const sum = await sumSubject(db, toMailSubject(breaker), { ...span, sinceHour, reportedSince });
+    if (base === undefined || base.hour !== sinceHour) {
+      sums.push(sum);
+      continue;
+    }
+    // Reports of the first hour were left out already if they came before the window.
+    const isInWindow = base.hour >= reportedSince;
+    sums.push({
+      accepted: Math.max(0, sum.accepted - base.accepted),
+      bounced: Math.max(0, sum.bounced - (isInWindow ? base.bounced : 0)),
+      complained: Math.max(0, sum.complained - (isInWindow ? base.complained : 0)),
+    });
+  }
+  return sums;
 }

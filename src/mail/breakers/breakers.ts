@@ -121,6 +121,19 @@ function findProbeFault(figures: Figures, limits: BreakerLimits, isOver: boolean
   return share && { level: 'pause', cause: share.cause, bad: share.bad, of: share.of };
 }
 
+/**
+ * Chooses, of the figures of several spans of the same mail, the ones that mail is judged by: those of the first span whose share
+ * is too high, beyond the higher limit if one is, or else those of the first one.
+ */
+export function chooseFigures(spans: readonly Figures[], limits: BreakerLimits): Figures {
+  const level = (figures: Figures): Fault['level'] | undefined => findFault(figures, limits)?.level;
+  return (
+    spans.find((figures) => level(figures) === 'pause') ??
+    spans.find((figures) => level(figures) === 'slow') ??
+    spans[0] ?? { accepted: 0, bounced: 0, complained: 0 }
+  );
+}
+
 export interface Decision {
   next: BreakerStatus;
   /** Only outcomes from now on count for the following decisions. */

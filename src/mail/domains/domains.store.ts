@@ -200,6 +200,10 @@ export const findDomainByName = (db: Executor, teamId: string, name: string): Pr
 export const listDomainIdsNamed = async (db: Executor, name: string): Promise<string[]> =>
   (await db.all<{ id: string }>('select id from domains where name = ?', [name])).map(({ id }) => id);
 
+/** Lists the names of all domains of a team. */
+export const listDomainNames = (db: Executor, teamId: string): Promise<{ id: string; name: string }[]> =>
+  db.all('select id, name from domains where team_id = ? order by id', [teamId]);
+
 /** Lists the domains of a team that have this name, or one below it. */
 export async function listDomainsBelow(
   db: Executor,

@@ -46,6 +46,7 @@ export {
   listSendableDomains,
   findDomainByName,
   listDomainIdsNamed,
+  listDomainNames,
   listDomainsBelow,
   loadDomainNames,
   lockDomain,

@@ -4,9 +4,11 @@
  */
 export {
   addReputationCounts,
+  bringBackReputationCounts,
+  claimReports,
   domainsInTrouble,
   hourAt,
-  listSendingDomains,
+  listReportedLate,
   rollReputationCounts,
   sumBySource,
   sumDomains,
@@ -16,6 +18,7 @@ export {
   sumSubject,
   sumTeams,
   type DomainSums,
+  type MailSpan,
   type MailSubject,
   type OutcomeSums,
   type ProviderMail,

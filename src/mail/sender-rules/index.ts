@@ -5,4 +5,4 @@
 export { isNear, judgeProvider } from './judge-rules.ts';
 export { notKnown, readFacts, type AuthFacts, type Fact, type Facts } from './read-facts.ts';
 export { PROVIDER_RULES } from './rule-table.ts';
-export { listUnmetRules, replaceUnmetRules, type UnmetRules } from './sender-rules.store.ts';
+export { listUnmetRules, loadUnmetRules, replaceUnmetRules, type UnmetRules } from './sender-rules.store.ts';

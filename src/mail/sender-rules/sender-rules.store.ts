@@ -47,6 +47,15 @@ export async function replaceUnmetRules(db: Db, found: readonly UnmetRules[], no
   });
 }
 
+/** Loads the names of the unmet rules that are known, by domain and provider. */
+export async function loadUnmetRules(db: Executor): Promise<Map<string, readonly string[]>> {
+  const rows = await db.all<Pick<Row, 'domain_id' | 'provider' | 'rules'>>(
+    'select domain_id, provider, rules from unmet_sender_rules',
+    [],
+  );
+  return new Map(rows.map((row) => [`${row.domain_id} ${row.provider}`, JSON.parse(row.rules) as string[]]));
+}
+
 /** Lists what the last check found of all teams, or of one. Domains that were removed or transferred since have nothing. */
 export async function listUnmetRules(
   db: Executor,

@@ -27,6 +27,8 @@ type Concluded =
  */
 export interface Conclusion {
   events: EventDraft<Concluded>[];
+  /** Those of the events that are about mail which no mail server has seen, because our own limits made it wait. */
+  unseen: EventDraft<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */
   logLines: ((log: MailLog) => void)[];
@@ -54,6 +56,7 @@ export interface Conclusion {
 
 export const emptyConclusion = (): Conclusion => ({
   events: [],
+  unseen: [],
   suppress: [],
   logLines: [],
   retry: undefined,
@@ -227,10 +230,12 @@ function giveUp(
 ): void {
   const to = group.map((outcome) => outcome.address);
   const diagnosticCode = describeEach(group);
-  done.events.push({
-    type: 'email.bounced',
-    data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
-  });
+  const event = {
+    type: 'email.bounced' as const,
+    data: { to, bounce: { type: 'Transient' as const, subType: 'General' as const, message, diagnosticCode } },
+  };
+  done.events.push(event);
+  if (attempts === 0) done.unseen.push(event);
   done.logLines.push((log) => log.gaveUp({ ...buildLogFields(row), to, detail, attempts }));
 }
 

@@ -20,6 +20,10 @@ interface StreamOutcome {
   email: { team_id: string };
   stream: Stream;
   conclusion: Conclusion;
+  /** Reports whether an outcome of a recipient was counted already, by an earlier report. */
+  isRepeated?: (kind: string, address: string) => boolean;
+  /** When the mail of each recipient was accepted whose mail server returned it later. */
+  returned?: readonly number[];
 }
 
 type Happened = Conclusion['events'][number];
@@ -41,8 +45,8 @@ interface StreamSums {
 
 /**
  * Counts the recipients of these settlements for the rates of their streams, without writing anything. Does not count
- * recipients at the simulator, nor bounces and complaints of addresses that were suppressed already: several emails at
- * once to one dead address mean no more than one. Must be called before the resulting suppressions are written.
+ * recipients at the simulator, nor mail that no mail server has seen, nor bounces and complaints of addresses that were
+ * suppressed already: several emails at once to one dead address mean no more than one. Must be called before the resulting suppressions are written.
  */
 async function countStreams(
   { config }: Pick<World, 'config'>,
@@ -52,12 +56,17 @@ async function countStreams(
   const excused = new Set<Happened>();
   const counts = new Map<string, StreamCount>();
   const suppressed = await readSuppressed(tx, settlements);
-  for (const { email, stream, conclusion } of settlements) {
+  for (const { email, stream, conclusion, isRepeated } of settlements) {
     const { team_id: teamId } = email;
     for (const event of conclusion.events) {
       if (!isRated(event)) continue;
+      if (conclusion.unseen.includes(event)) {
+        excused.add(event);
+        continue;
+      }
       const isCounted = (address: string): boolean =>
         !isSimulatorDomain(config, domainIn(address)) &&
+        isRepeated?.(COUNTED[event.type], address) !== true &&
         (event.type === 'email.delivered' || !suppressed.has(toKey(teamId, address)));
       const counted = event.data.to.filter(isCounted).length;
       if (counted === 0) {
@@ -132,6 +141,12 @@ export async function settleOutcomes(world: World, tx: Executor, settlements: re
   );
   // After the counts of the metrics: every transaction locks the rows of a team in this order.
   await addStreamCounts(tx, world.ids, at, counts);
+  for (const { email, stream, returned = [] } of settlements) {
+    for (const acceptedAt of returned.toSorted((a, b) => a - b)) {
+      const less = { teamId: email.team_id, stream, delivered: -1, bounced: 0, complained: 0 };
+      await addStreamCounts(tx, world.ids, Math.min(acceptedAt, at), [less]);
+    }
+  }
   await addReputationCounts(
     tx,
     world.ids,

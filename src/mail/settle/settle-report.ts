@@ -1,10 +1,18 @@
 import { listEvents, type EventType, type RecordedEvent } from '../events/index.ts';
 import { emailLogFields } from '../../platform/log/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
 import { readReportedReply, type MailReport, type ReportedRecipient } from '../../protocol/mail-report.ts';
-import { emailRowsByIds, latestAttempts, type AttemptRow, type EmailRow } from '../emails/index.ts';
-import type { ReputationCount } from '../reputation/index.ts';
+import {
+  emailRowsByIds,
+  latestAttempts,
+  type AttemptRow,
+  type EmailRow,
+  type TriedRecipient,
+} from '../emails/index.ts';
+import { claimReports, type ReputationCount } from '../reputation/index.ts';
+import { suppressionsAmong } from '../suppressions/index.ts';
 import type { Stream } from '../stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
@@ -15,6 +23,8 @@ import { bounceOfReply } from '../../protocol/smtp-reply/index.ts';
 import { cutText } from '../deliver/index.ts';
 import { emptyConclusion, quotedCharsMax, type Conclusion } from './conclude.ts';
 import { readAsked, wants } from '../../protocol/dsn.ts';
+
+const HOUR_MS = 3_600_000;
 
 const NOTICES = {
   delivered: { what: 'SUCCESS', status: '2.0.0' },
@@ -67,8 +77,12 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
         : toOutcomes(recipients, report, known);
     const conclusion = concludeReport(world, email, outcomes);
     const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
-    const reputation = countReported(email, outcomes, await latestAttempts(tx, [emailId]));
-    await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, reputation, notices }]);
+    const news = await listNews(world, tx, email, outcomes);
+    const { reputation, returned } = countReported(email, outcomes, news, await latestAttempts(tx, [emailId]));
+    const isRepeated = (kind: string, address: string): boolean => news.get(kind)?.has(address) === false;
+    await settleOutcomes(world, tx, [
+      { email, stream: findStream(email), conclusion, reputation, notices, isRepeated, returned },
+    ]);
     await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
     return {
       email,
@@ -86,31 +100,74 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
   return notices.length > 0;
 }
 
-/** Counts bounces and complaints for the source and the provider that the last attempt of the email went through. */
+/**
+ * Returns the recipients whose complaint or returned mail counts for the rates, by kind. Each counts once for a domain within a
+ * window, and none whose address is suppressed already: a person with many emails has as many return paths to send reports to.
+ */
+async function listNews(
+  { clock, config }: World,
+  tx: Executor,
+  { team_id: teamId, domain_id: domainId }: EmailRow,
+  outcomes: readonly ReportedOutcome[],
+): Promise<Map<string, ReadonlySet<string>>> {
+  const now = clock.now();
+  const since = now - config.breakers.window_hours * HOUR_MS;
+  const news = new Map<string, ReadonlySet<string>>();
+  for (const kind of ['bounced', 'complained'] as const) {
+    const reported = outcomes.filter((outcome) => outcome.kind === kind).flatMap(({ to }) => to);
+    if (reported.length === 0) continue;
+    const pairs = reported.map((address) => [teamId, normalizeAddress(address)] as const);
+    const suppressed = new Set((await suppressionsAmong(tx, pairs)).map(({ email_key: key }) => key));
+    const addresses = reported.filter((address) => !suppressed.has(normalizeAddress(address)));
+    news.set(kind, new Set(await claimReports(tx, { domainId, teamId, outcome: kind, addresses }, { since, now })));
+  }
+  return news;
+}
+
+/**
+ * Counts bounces and complaints for the source and the provider that the last attempt of the email went through. Mail that was
+ * accepted and returned later no longer counts as accepted.
+ */
 function countReported(
   email: EmailRow,
   outcomes: readonly ReportedOutcome[],
+  news: ReadonlyMap<string, ReadonlySet<string>>,
   attempts: readonly AttemptRow[],
-): ReputationCount[] {
-  return outcomes.flatMap(({ kind, to }) => {
-    if (kind !== 'complained' && kind !== 'bounced') return [];
-    return to.flatMap((address) => {
+): { reputation: ReputationCount[]; returned: number[] } {
+  const reputation: ReputationCount[] = [];
+  const returned: number[] = [];
+  for (const { kind, to } of outcomes) {
+    if (kind !== 'complained' && kind !== 'bounced') continue;
+    for (const address of to) {
+      if (news.get(kind)?.has(address) !== true) continue;
       const domain = normalizeAddress(address).split('@').at(-1);
       const attempt = attempts.find(({ destination }) => destination === domain);
-      if (attempt === undefined || attempt.source === null) return [];
-      return {
+      if (attempt === undefined) continue;
+      const acceptedAt = attempt.created_at + attempt.duration_ms;
+      const wasAccepted = kind === 'bounced' && isAccepted(attempt, address);
+      if (wasAccepted) returned.push(acceptedAt);
+      if (attempt.source === null) continue;
+      const count = {
         source: attempt.source,
         provider: attempt.provider ?? '',
         domainId: email.domain_id,
         teamId: email.team_id,
         isMarketing: email.is_marketing === 1,
-        outcome: kind,
         cause: '' as const,
-        count: 1,
+        acceptedAt,
       };
-    });
-  });
+      reputation.push({ ...count, outcome: kind, count: 1 });
+      if (wasAccepted) reputation.push({ ...count, outcome: 'accepted', count: -1 });
+    }
+  }
+  return { reputation, returned };
 }
+
+/** Reports whether the mail server of a recipient accepted the email, which is unknown if its reply was lost. */
+const isAccepted = ({ recipients }: AttemptRow, address: string): boolean =>
+  (JSON.parse(recipients) as TriedRecipient[]).some(
+    ({ email, outcome }) => outcome === 'delivered' && normalizeAddress(email) === normalizeAddress(address),
+  );
 
 function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow): Stream {
   if (broadcastId !== null) return 'broadcast';
@@ -268,7 +325,7 @@ function concludeReport(world: World, email: EmailRow, outcomes: readonly Report
         done.events.push({ type: 'email.delivered', data: { to } });
         break;
       case 'delayed': {
-        const expires = email.created_at + world.config.delivery.give_up_hours * 3_600_000;
+        const expires = email.created_at + world.config.delivery.give_up_hours * HOUR_MS;
         const delayedRecipients = to.map((emailAddress) => ({ emailAddress, diagnosticCode: diagnostic }));
         const delay = { type: 'Undetermined', expirationTime: isoTime(expires), delayedRecipients };
         done.events.push({ type: 'email.delivery_delayed', data: { to, delay } });

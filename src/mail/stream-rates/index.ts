@@ -4,6 +4,7 @@
  */
 export {
   addStreamCounts,
+  bringBackStreamCounts,
   forgetStreamCounts,
   readRateLimits,
   streamsBeyond,

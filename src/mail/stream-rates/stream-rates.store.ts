@@ -1,7 +1,7 @@
 import { isRateHigh, SEVERAL } from '../../contract/index.ts';
 import { chooseShard } from '../events/index.ts';
 import type { Config } from '../../platform/config/index.ts';
-import type { Executor, Value } from '../../platform/db/index.ts';
+import type { Db, Executor, Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 
 /** The origin of mail: a call or a client, a broadcast, or a run of an automation. */
@@ -81,9 +81,11 @@ export async function streamsBeyond(
   { teamId, now, limits, most }: { teamId: string | undefined; now: number; limits: RateLimits; most: number },
 ): Promise<StreamRate[]> {
   const since = firstHour(now);
+  // A clock that was ahead dated counts in the future.
+  const last = hourAt(now);
   const whose = teamId === undefined ? '' : 'and team_id = ?';
   const inTrouble = `select distinct team_id, stream from stream_counts
-    where hour >= ? and (bounced > 0 or complained > 0) ${whose}`;
+    where hour >= ? and hour <= ? and (bounced > 0 or complained > 0) ${whose}`;
   const ended = '(sum(c.delivered) + sum(c.bounced))';
   const bounces = `(${ended} >= ? and sum(c.bounced) >= ? and sum(c.bounced) * 100.0 > cast(? as double precision) * ${ended})`;
   const complaints = `(sum(c.delivered) >= ? and sum(c.complained) >= ? and sum(c.complained) * 100.0 > cast(? as double precision) * sum(c.delivered))`;
@@ -91,9 +93,9 @@ export async function streamsBeyond(
   const forComplaints: Value[] = [limits.complaintFloor, limits.several, limits.complaintPercent];
   const rows = await db.all<Record<'team_id' | 'stream', string> & Record<(typeof COUNTS)[number], number>>(
     `select c.team_id, c.stream, ${COUNTS.map((name) => `sum(c.${name}) as ${name}`).join(', ')}
-      from (${inTrouble}) as s join stream_counts c on c.team_id = s.team_id and c.stream = s.stream and c.hour >= ?
+      from (${inTrouble}) as s join stream_counts c on c.team_id = s.team_id and c.stream = s.stream and c.hour >= ? and c.hour <= ?
       group by c.team_id, c.stream having ${bounces} or ${complaints} order by c.team_id, c.stream limit ?`,
-    [since, ...(teamId === undefined ? [] : [teamId]), since, ...forBounces, ...forComplaints, most],
+    [since, last, ...(teamId === undefined ? [] : [teamId]), since, last, ...forBounces, ...forComplaints, most],
   );
   return rows.map((row) => {
     const [delivered, bounced, complained] = COUNTS.map((name) => Number(row[name])) as [number, number, number];
@@ -119,8 +121,8 @@ export async function streamsBeyond(
 export async function sumStream(db: Executor, teamId: string, stream: Stream, now: number): Promise<StreamCount> {
   const row = await db.get<Record<(typeof COUNTS)[number], number | null>>(
     `select ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')} from stream_counts
-      where team_id = ? and stream = ? and hour >= ?`,
-    [teamId, stream, firstHour(now)],
+      where team_id = ? and stream = ? and hour >= ? and hour <= ?`,
+    [teamId, stream, firstHour(now), hourAt(now)],
   );
   return {
     teamId,
@@ -134,3 +136,32 @@ export async function sumStream(db: Executor, teamId: string, stream: Stream, no
 /** Removes hours that no rate includes any more; returns the number of rows. */
 export const forgetStreamCounts = (db: Executor, now: number): Promise<number> =>
   db.run('delete from stream_counts where hour < ?', [firstHour(now) - 1]);
+
+/** Hours of counts that are later than this one are those of a clock that was ahead; a node may be ahead by one. */
+const HOURS_AHEAD_MAX = 1;
+
+/** Moves counts that a clock which was ahead dated in the future to the present hour; returns the number of rows. */
+export async function bringBackStreamCounts(db: Db, ids: Ids, now: number): Promise<number> {
+  const latest = hourAt(now) + HOURS_AHEAD_MAX;
+  if ((await db.get('select 1 as one from stream_counts where hour > ? limit 1', [latest])) === undefined) return 0;
+  return db.tx(async (tx) => {
+    const rows = await tx.all<Record<'team_id' | 'stream', string> & Record<(typeof COUNTS)[number], number>>(
+      `delete from stream_counts where hour > ? returning team_id, stream, ${COUNTS.join(', ')}`,
+      [latest],
+    );
+    const sums = new Map<string, StreamCount>();
+    for (const row of rows) {
+      const key = `${row.team_id} ${row.stream}`;
+      const before = sums.get(key);
+      sums.set(key, {
+        teamId: row.team_id,
+        stream: row.stream as Stream,
+        delivered: Number(row.delivered) + (before?.delivered ?? 0),
+        bounced: Number(row.bounced) + (before?.bounced ?? 0),
+        complained: Number(row.complained) + (before?.complained ?? 0),
+      });
+    }
+    await addStreamCounts(tx, ids, now, [...sums.values()]);
+    return rows.length;
+  });
+}

@@ -301,6 +301,25 @@ describe('the finding sender_rules_unmet', () => {
     expect(await findings(own.key)).toEqual([]);
   });
 
+  it('stays while DNS does not answer, since it began', async () => {
+    const own = await scene.team();
+    const domain = await addTrackedDomain('mail.quiet.example', own);
+    const names = ['_dmarc.mail.quiet.example', '_dmarc.quiet.example'];
+    for (const name of names) scene.dns.forget(name);
+    scene.clock.advance(400_000);
+    await count(domain, { teamId: own.id, count: 5000 });
+    await runJob();
+    const [{ since }] = (await findings(own.key)) as [AnyBody];
+    for (const name of names) scene.dns.set(name, 'TXT', 'SERVFAIL');
+    scene.clock.advance(3_600_000);
+    await runJob();
+    expect(await findings(own.key)).toMatchObject([{ since }]);
+    for (const name of names) scene.dns.set(name, 'TXT', ['v=DMARC1; p=none']);
+    scene.clock.advance(3_600_000);
+    await runJob();
+    expect(await findings(own.key)).toEqual([]);
+  });
+
   it('a domain that was deleted has no finding any more', async () => {
     const own = await scene.team();
     const domain = await addTrackedDomain('mail.gone.example', own);

@@ -5,6 +5,8 @@ import { buildFinding, type Finding } from '../../../platform/finding.ts';
 import { endPausesAfter } from '../../campaigns/index.ts';
 import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
+import { bringBackReputationCounts } from '../../../mail/reputation/index.ts';
+import { bringBackStreamCounts } from '../../../mail/stream-rates/index.ts';
 import { restartThrottles } from '../../../mail/throttles/index.ts';
 import { WAITS_MS } from '../../webhooks/start.ts';
 
@@ -119,13 +121,16 @@ export interface TimesCorrected {
   broadcasts: number;
   /** Limits of receivers whose beginning was in the future. */
   limits: number;
+  /** Counts of outcomes with an hour in the future. */
+  counts: number;
 }
 
 /**
  * Makes rows due that wait longer than any wait lasts, because a clock that was ahead wrote the time. Otherwise mail,
- * events and broadcasts would wait until the clock has caught up. Scheduled mail keeps its time.
+ * events and broadcasts would wait until the clock has caught up. Scheduled mail keeps its time. Outcomes of mail that it counted
+ * in the future count now.
  */
-export async function correctTimes({ clock, config, db }: World): Promise<TimesCorrected> {
+export async function correctTimes({ clock, config, db, ids }: World): Promise<TimesCorrected> {
   const now = clock.now();
   const retryMs = Math.max(0, ...config.delivery.retry_minutes) * MINUTE_MS;
   const eventMs = Math.max(...WAITS_MS) * SPREAD;
@@ -134,5 +139,6 @@ export async function correctTimes({ clock, config, db }: World): Promise<TimesC
     webhook_events: await bringBackEvents(db, { now, latest: now + eventMs }),
     broadcasts: await endPausesAfter(db, { now, latest: now + PAUSE_MS_MAX }),
     limits: await restartThrottles(db, { now, latest: now + MINUTE_MS }),
+    counts: (await bringBackReputationCounts(db, now)) + (await bringBackStreamCounts(db, ids, now)),
   };
 }

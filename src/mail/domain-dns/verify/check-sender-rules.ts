@@ -18,6 +18,7 @@ import { hourAt, sumMailOfProviders } from '../../reputation/index.ts';
 import {
   isNear,
   judgeProvider,
+  loadUnmetRules,
   notKnown,
   PROVIDER_RULES,
   readFacts,
@@ -43,6 +44,9 @@ export async function getSenderRules({ store: world, teamId }: Ctx<World>, node:
   };
 }
 
+/** The rules that records in DNS decide. */
+const BY_RECORDS: ReadonlySet<string> = new Set(['spf', 'dkim', 'dmarc', 'spf_or_dkim', 'alignment']);
+
 /** Domains that one check looks at: each costs some look-ups in DNS, and no more finding is needed to see that there are many. */
 const CHECKED_MAX = 500;
 
@@ -50,6 +54,7 @@ const CHECKED_MAX = 500;
 export async function checkSenderRules(world: World, node: CheckReader): Promise<{ checked: number; unmet: number }> {
   const { db, clock } = world;
   const busy = (await findBusyDomains(world)).slice(0, CHECKED_MAX);
+  const known = await loadUnmetRules(db);
   const found: UnmetRules[] = [];
   for (const { teamId, domainId, providers } of busy) {
     const domain = await findDomain(db, teamId, domainId);
@@ -57,7 +62,11 @@ export async function checkSenderRules(world: World, node: CheckReader): Promise
     const facts = await readAllFacts(world, node, domain);
     for (const rules of PROVIDER_RULES.filter(({ provider }) => providers.has(provider))) {
       const { provider, level, rules: judged } = judgeProvider(facts, rules);
-      const unmet = judged.filter(({ state }) => state === 'unmet').map(({ rule }) => rule);
+      const before = known.get(`${domainId} ${provider}`) ?? [];
+      // A rule whose records cannot be looked up for a while is as it was.
+      const isUnmet = ({ rule, state }: (typeof judged)[number]): boolean =>
+        state === 'unmet' || (state === 'not_known' && BY_RECORDS.has(rule) && before.includes(rule));
+      const unmet = judged.filter(isUnmet).map(({ rule }) => rule);
       if (level !== 'below' && unmet.length > 0) found.push({ domainId, teamId, provider, level, rules: unmet });
     }
     await nextTurn();
