@@ -184,6 +184,34 @@ it('a message that is refused because of its source leaves by another one at onc
   expect(await countRefusals()).toEqual([{ outcome: 'bounced', cause: 'ip_reputation', count: 2 }]);
 });
 
+it('a source that a customer of a provider refuses rests for the domain of that customer only', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
+    {
+      script: (line, { peer }) =>
+        peer === FIRST && line.startsWith('RCPT') && line.includes('@evil.example') ? BLOCKED : undefined,
+    },
+  );
+  // Both domains have the same mail servers, those of Mimecast.
+  for (const domain of ['evil', 'good'])
+    scene.dns.set(`${domain}.example`, 'MX', ['10 eu-smtp-inbound-1.mimecast.com']);
+  scene.dns.set('eu-smtp-inbound-1.mimecast.com', 'A', ['127.0.0.1']);
+  const stranger = await mailIn(scene);
+  for (let count = 0; count < 3; count++) {
+    await stranger.send(`x${count}@evil.example`);
+    await scene.settled();
+  }
+  expect(countByPeer()).toEqual({ [SECOND]: 3 });
+  // The second and the third message were not tried from the source that had been refused.
+  expect(scene.sink.commands.filter((line) => line.startsWith('RCPT') && line.includes('@evil.example'))).toHaveLength(
+    4,
+  );
+  scene.sink.messages.length = 0;
+  for (let count = 0; count < 10; count++) await mail.send(`x${count}@good.example`);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [FIRST]: 10 });
+});
+
 it('a message that is deferred because of its source leaves by another one at once', async () => {
   const mail = await start(
     { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },

@@ -339,7 +339,12 @@ function createNetwork(options: DeliverOptions): Delivery {
     if (known !== undefined && known.until > now()) return known;
     const location = await locate({ ...job, families: families.orderFor(job) });
     if ('kind' in location) return location;
-    const place = { provider: location.provider?.name, servers: location.servers, until: now() + RECEIVER_MS };
+    const place = {
+      provider: location.provider?.name,
+      servers: location.servers,
+      domain: job.domain,
+      until: now() + RECEIVER_MS,
+    };
     receivers.set(job.domain, place);
     return place;
   };

@@ -39,6 +39,8 @@ export type PooledJob = Pick<DeliveryJob, 'region' | 'senderDomain' | 'isMarketi
 export interface ReceiverPlace {
   provider: string | undefined;
   servers: string;
+  /** The domain of the recipients. */
+  domain: string;
 }
 
 /** The source that a job leaves by, or why it has to wait. */

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os';
 import { repeat } from '../../platform/clock.ts';
 import { buildFinding, type Finding } from '../../platform/finding.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
+import { readCustomerTexts } from '../../platform/providers/index.ts';
 import type { Store } from '../../platform/store.ts';
 import {
   describeThrottle,
@@ -82,8 +83,12 @@ export function createEgress(
   const isLimited = (source: Source, job: PooledJob, place: ReceiverPlace): boolean =>
     listLimits(source, job, place).some(({ kind, setBy }) => kind === 'rate' && setBy === 'reply');
 
-  const toReceiver = (source: Source, { provider, servers }: ReceiverPlace): string =>
-    `${source.name}\n${provider ?? servers}`;
+  /** Reports whether a reply of this receiver may be the text of a customer of its provider, who speaks for one domain only. */
+  const isOfCustomer = ({ provider }: ReceiverPlace): boolean =>
+    provider !== undefined && readCustomerTexts().has(provider);
+
+  const toReceiver = (source: Source, place: ReceiverPlace): string =>
+    [source.name, place.provider ?? place.servers, ...(isOfCustomer(place) ? [place.domain] : [])].join('\n');
 
   const readTitle = ({ provider, servers }: ReceiverPlace): string =>
     (provider === undefined ? undefined : config.providers[provider]?.title) ?? servers;
@@ -116,7 +121,8 @@ export function createEgress(
     }
     const until = findMistrust(source, pool, place);
     if (until === undefined) return undefined;
-    const detail = `${readTitle(place)} refuses mail from ${source.name}, and other sources take it for a while`;
+    const receiver = isOfCustomer(place) ? place.domain : readTitle(place);
+    const detail = `${receiver} refuses mail from ${source.name}, and other sources take it for a while`;
     return { until, wait: { reason: 'suspended', detail } };
   }
 
