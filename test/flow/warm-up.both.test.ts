@@ -1,6 +1,7 @@
 // a new address in a pool --> its warm-up begins --> it sends a little more each day, and the rest leaves by a warm one or waits
-import { afterEach, expect, it } from 'vitest';
-import { listWarmUpDays, putWarmUp, WARM_UPS_CHANGED } from '../../src/mail/egress/index.ts';
+import { afterEach, expect, it, vi } from 'vitest';
+import { createWarmUps, listWarmUpDays, putWarmUp, WARM_UPS_CHANGED } from '../../src/mail/egress/index.ts';
+import { createManualClock } from '../rig/clock.ts';
 import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
 import { mailIn, type Mail } from './mail.ts';
 
@@ -12,7 +13,7 @@ const DAY = 24 * HOUR;
 let scene: Scene;
 afterEach(() => scene?.close());
 
-async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily = [4, 8, 16]): Promise<Mail> {
+async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily = [4, 8, 16], hours = 1): Promise<Mail> {
   scene = await startScene({
     startAt: '2026-11-30T00:00:00Z',
     networkWaits: 'by hand',
@@ -20,7 +21,7 @@ async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily =
     config: {
       sources: { fresh: { source_v4: NEW }, warm: { source_v4: WARM } },
       pools: { main: { sources } },
-      warm_up: { daily, hours: 1, idle_days: 30 },
+      warm_up: { daily, hours, idle_days: 30 },
       delivery: { give_up_hours: 720 },
     },
   });
@@ -114,4 +115,82 @@ it('a process that stops returns the part of its block that it has not sent', as
   expect(await readUsed()).toBe(3);
   await scene.restart();
   expect(await readUsed()).toBe(1);
+});
+
+it('a clock that was ahead and is set back delays mail by the rest of the day at most', async () => {
+  const mail = await start(['fresh']);
+  scene.clock.step(20 * DAY);
+  await sendMany(mail, 4);
+  expect(takeCounts()).toEqual({ [NEW]: 4 });
+  scene.clock.step(-20 * DAY);
+  await sendMany(mail, 4);
+  // The clock was wrong, but four messages have left today.
+  expect(takeCounts()).toEqual({});
+  await beginNextDay();
+  expect(takeCounts()).toEqual({ [NEW]: 4 });
+});
+
+it('correct-times replaces a day and an hour of a warm-up that are in the future', async () => {
+  const mail = await start(['fresh'], {}, [60]);
+  const { db, clock } = scene.app.world;
+  const today = Math.floor(clock.now() / DAY);
+  const readDay = async () => (await listWarmUpDays(db, 'fresh'))[0];
+  const correct = () => scene.app.jobs.find(({ name }) => name === 'correct-times')?.run();
+  for (const ahead of [20 * DAY, 5 * HOUR]) {
+    scene.clock.step(ahead);
+    await sendMany(mail, 4);
+    scene.clock.step(-ahead);
+    const before = await readDay();
+    expect(before?.hour).toBe(Math.floor((clock.now() + ahead) / HOUR));
+    await correct();
+    expect(await readDay()).toEqual({ ...before, day: today, hour: today * 24 });
+  }
+});
+
+/** Opens the limits of sources for one more process with a clock of its own. */
+async function openNode(clock = createManualClock(scene.clock.now())) {
+  const { db, config, log } = scene.app.world;
+  const node = createWarmUps({ db, clock, config, log });
+  await node.reload();
+  const source = { name: 'fresh' } as Parameters<typeof node.take>[0];
+  const place = { provider: undefined, servers: 'mx.example.org', domain: 'example.org' };
+  return { clock, stop: () => node.stop(), take: () => node.take(source, place, { isMarketing: false }) };
+}
+
+it('messages that were not sent can be sent within the same hour, also if other blocks were reserved since', async () => {
+  await start(['fresh'], {}, [7]);
+  const { take } = await openNode();
+  const taken = await Promise.all(Array.from({ length: 8 }, take));
+  expect(taken.map(({ kind }) => kind).toSorted()).toEqual(['later', ...Array.from({ length: 7 }, () => 'taken')]);
+  for (const budget of taken) if (budget.kind === 'taken') budget.undo();
+  const again = [];
+  for (let n = 0; n < 8; n++) again.push((await take()).kind);
+  expect(again).toEqual([...Array.from({ length: 7 }, () => 'taken'), 'later']);
+});
+
+it('messages that were not sent can be sent in a later hour of the day', async () => {
+  await start(['fresh'], {}, [7]);
+  const { take, stop, clock } = await openNode();
+  const taken = await Promise.all(Array.from({ length: 7 }, take));
+  clock.advance(HOUR);
+  // The reservation of the new hour replaces the block of the old one.
+  expect((await take()).kind).toBe('later');
+  for (const budget of taken) if (budget.kind === 'taken') budget.undo();
+  await vi.waitFor(async () => expect((await listWarmUpDays(scene.app.world.db, 'fresh'))[0]?.used).toBe(0));
+  await stop();
+});
+
+it('two nodes whose clocks differ share one limit of an hour', async () => {
+  await start(['fresh'], {}, [800], 8);
+  scene.clock.step(9 * HOUR + 59 * 60_000 + 59_000);
+  const behind = await openNode();
+  const ahead = await openNode(createManualClock(scene.clock.now() + 2000));
+  let sent = 0;
+  for (let n = 0; n < 1000; n++) {
+    // The node that is behind takes some of the old hour first.
+    const node = n < 20 || n % 2 === 1 ? behind : ahead;
+    if ((await node.take()).kind === 'taken') sent += 1;
+  }
+  // The limit is 100 an hour: 20 of the old hour were taken, and all of the new one.
+  expect(sent).toBe(120);
 });

@@ -4,7 +4,14 @@
  */
 export { createEgress, type Egress } from './egress.ts';
 export { hasDomainPools, isRegionCoveredByPools, readPools, type EgressPool } from './read-pools.ts';
-export { createWarmUps, explainWarmUps, findSchedule, WARM_UPS_CHANGED, type WarmUps } from './warm-ups.ts';
+export {
+  bringBackWarmUps,
+  createWarmUps,
+  explainWarmUps,
+  findSchedule,
+  WARM_UPS_CHANGED,
+  type WarmUps,
+} from './warm-ups.ts';
 export { beginDay, computeAllowance, dailyLimit, hourlyLimit, toDay, toHour, type WarmUpDay } from './schedule.ts';
 export {
   listWarmUpDays,

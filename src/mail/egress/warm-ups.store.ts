@@ -92,9 +92,10 @@ export const returnReserved = (
 ): Promise<number> =>
   db.txUnsynced((tx) =>
     tx.run(
-      `update warm_up_days set used = used - ?, hour_used = case when hour = ? then hour_used - ? else hour_used end
+      `update warm_up_days set used = case when used > ? then used - ? else 0 end,
+          hour_used = case when hour <> ? then hour_used when hour_used > ? then hour_used - ? else 0 end
         where source = ? and provider = ? and day = ?`,
-      [count, hour, count, source, provider, Math.floor(hour / 24)],
+      [count, count, hour, count, count, source, provider, Math.floor(hour / 24)],
     ),
   );
 

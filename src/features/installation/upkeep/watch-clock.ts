@@ -5,6 +5,7 @@ import { buildFinding, type Finding } from '../../../platform/finding.ts';
 import { endPausesAfter } from '../../campaigns/index.ts';
 import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
+import { bringBackWarmUps } from '../../../mail/egress/index.ts';
 import { restartThrottles } from '../../../mail/throttles/index.ts';
 import { WAITS_MS } from '../../webhooks/start.ts';
 
@@ -119,13 +120,16 @@ export interface TimesCorrected {
   broadcasts: number;
   /** Limits of receivers whose beginning was in the future. */
   limits: number;
+  /** Days of warm-ups that were in the future. */
+  warm_ups: number;
 }
 
 /**
  * Makes rows due that wait longer than any wait lasts, because a clock that was ahead wrote the time. Otherwise mail,
  * events and broadcasts would wait until the clock has caught up. Scheduled mail keeps its time.
  */
-export async function correctTimes({ clock, config, db }: World): Promise<TimesCorrected> {
+export async function correctTimes(world: World): Promise<TimesCorrected> {
+  const { clock, config, db } = world;
   const now = clock.now();
   const retryMs = Math.max(0, ...config.delivery.retry_minutes) * MINUTE_MS;
   const eventMs = Math.max(...WAITS_MS) * SPREAD;
@@ -134,5 +138,6 @@ export async function correctTimes({ clock, config, db }: World): Promise<TimesC
     webhook_events: await bringBackEvents(db, { now, latest: now + eventMs }),
     broadcasts: await endPausesAfter(db, { now, latest: now + PAUSE_MS_MAX }),
     limits: await restartThrottles(db, { now, latest: now + MINUTE_MS }),
+    warm_ups: await bringBackWarmUps(world),
   };
 }
