@@ -2528,6 +2528,22 @@ create table warm_up_days (
   primary key (source, provider)
 );
 
+-- Refusals of sources that are being warmed up, by receiver, where no receiver speaks for all others: at small receivers, and at
+-- providers whose customers write some of the replies.
+create table warm_up_refusals (
+  source text not null,
+  -- The provider; empty for all receivers without one.
+  provider text not null,
+  -- In days since 1970.
+  day integer not null,
+  -- The registered domain of the mail servers, or of the recipient if there is a provider.
+  receiver text not null,
+  -- Recipients that were refused or deferred because of the source, and those that bounced for other reasons.
+  mistrusted integer not null,
+  bounced integer not null,
+  primary key (source, provider, day, receiver)
+);
+
 -- Limits that receivers asked for by their replies, or that an operator set, until a time.
 create table throttles (
   id ${id} not null primary key,

@@ -23,6 +23,7 @@ async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily =
       pools: { main: { sources } },
       warm_up: { daily, hours, idle_days: 30 },
       delivery: { give_up_hours: 720 },
+      providers: { acme: { title: 'Acme', domains: ['acme.example'] } },
     },
   });
   const { db, clock } = scene.app.world;
@@ -32,8 +33,8 @@ async function start(sources: string[], sink: SceneOptions['sink'] = {}, daily =
   return mailIn(scene);
 }
 
-async function sendMany(mail: Mail, count: number): Promise<void> {
-  for (let n = 0; n < count; n++) await mail.send(`x${n}@example.org`);
+async function sendMany(mail: Mail, count: number, domain = 'example.org'): Promise<void> {
+  for (let n = 0; n < count; n++) await mail.send(`x${n}@${domain}`);
   await scene.settled();
 }
 
@@ -79,25 +80,56 @@ it('mail waits for the next day if there is no other source, and no attempt is c
   expect(takeCounts()).toEqual({ [NEW]: 6 });
 });
 
-it('a day on which a receiver does not trust the source takes a step back', async () => {
+const BLOCKED = '550 5.7.1 Service unavailable; Client host [127.0.8.1] blocked using zen.spamhaus.org';
+
+it('a day on which a provider does not trust the source takes a step back', async () => {
   let isAngry = false;
   const mail = await start(['fresh', 'warm'], {
-    script: (line, { peer }) =>
-      isAngry && peer === NEW && line.startsWith('RCPT')
-        ? '550 5.7.1 Service unavailable; Client host [127.0.8.1] blocked using zen.spamhaus.org'
-        : undefined,
+    script: (line, { peer }) => (isAngry && peer === NEW && line.startsWith('RCPT') ? BLOCKED : undefined),
   });
-  await sendMany(mail, 20);
+  await sendMany(mail, 20, 'acme.example');
   await beginNextDay();
   takeCounts();
   isAngry = true;
-  await sendMany(mail, 40);
+  await sendMany(mail, 40, 'acme.example');
   isAngry = false;
   await beginNextDay();
   takeCounts();
-  await sendMany(mail, 40);
+  await sendMany(mail, 40, 'acme.example');
   const [day] = await listWarmUpDays(scene.app.world.db, 'fresh');
   expect(day).toMatchObject({ level: 0, judged: 'bad' });
+});
+
+const UNKNOWN = '550 5.1.1 No such user';
+
+it.each([
+  ['small receivers do not trust the source', 'own', 3, BLOCKED],
+  ['small receivers bounce the mail', 'own', 12, UNKNOWN],
+  ['customers of a provider do not trust the source', 'mimecast', 8, BLOCKED],
+])('a day on which %s is bad only if three independent ones do', async (_, servers, count, reply) => {
+  const mail = await start(
+    ['fresh', 'warm'],
+    { script: (line, { peer }) => (peer === NEW && /^RCPT.*\.evil/.test(line) ? reply : undefined) },
+    [40, 80, 160, 320],
+  );
+  // Names below one domain cost nothing. Each has mail servers of its own, or those of a provider that leaves texts to customers.
+  const domains = Array.from({ length: count }, (__, n) => [`x${n}.evil.example`, `x.evil${n}.example`]).flat();
+  scene.dns.set('eu-smtp-inbound-1.mimecast.com', 'A', ['127.0.0.1']);
+  for (const name of [...domains, 'good.example']) {
+    const host = servers === 'own' ? `mx.${name}` : 'eu-smtp-inbound-1.mimecast.com';
+    scene.dns.set(name, 'MX', [`10 ${host}`]);
+    if (servers === 'own') scene.dns.set(host, 'A', ['127.0.0.1']);
+  }
+  const judged = [];
+  for (const end of ['.evil.example', '.example', 'none']) {
+    for (const name of domains.filter((one) => one.endsWith(end) && /evil\d/.test(one) === (end === '.example')))
+      await mail.send(`x@${name}`);
+    await sendMany(mail, 100, 'good.example');
+    await beginNextDay();
+    await sendMany(mail, 1, 'good.example');
+    judged.push((await listWarmUpDays(scene.app.world.db, 'fresh'))[0]);
+  }
+  expect(judged.map((day) => `${day?.judged} ${day?.level}`)).toEqual(['good 1', 'bad 0', 'good 0']);
 });
 
 it('a restart loses nothing of the count, and what was reserved and not sent can be sent', async () => {

@@ -398,6 +398,7 @@ function createNetwork(options: DeliverOptions): Delivery {
         sources.noteUnavailable(source, unavailable.detail);
         continue;
       }
+      await sources.noteOutcomes(source, place, outcomes);
       if (!outcomes.some(isRefusalOfSource)) return outcomes;
       sources.noteMistrust(source, place);
       // A message that some recipients were given is not sent again for the others within the same attempt.

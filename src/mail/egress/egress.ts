@@ -9,12 +9,14 @@ import {
   findMailStream,
   type PooledJob,
   type ReceiverPlace,
+  type RecipientOutcome,
   type Source,
   type SourceChoice,
   type Sources,
   type Throttle,
   type Throttles,
 } from '../deliver/index.ts';
+import { CAUSES_AGAINST_SOURCE } from '../reputation/index.ts';
 import { readPools, type EgressPool, type Member } from './read-pools.ts';
 import type { WarmUps } from './warm-ups.ts';
 import { WeightedTurns } from './weighted-turns.ts';
@@ -207,6 +209,14 @@ export function createEgress(
       const known = untils.filter((until) => until !== undefined);
       return known.length === untils.length ? Math.min(...known) : undefined;
     },
+    async noteOutcomes(source, place, outcomes) {
+      const refused = outcomes.filter(isRefusal);
+      if (refused.length === 0) return;
+      const ofSource = refused.filter(({ cause }) => cause !== undefined && CAUSES_AGAINST_SOURCE.includes(cause));
+      const bounced = refused.filter((outcome) => outcome.kind === 'bounced' && !ofSource.includes(outcome));
+      if (ofSource.length + bounced.length === 0) return;
+      await warmUps.noteRefusals(source, place, { mistrusted: ofSource.length, bounced: bounced.length });
+    },
     noteMistrust(source, place) {
       const now = clock.now();
       const before = mistrusts.get(toReceiver(source, place));
@@ -239,6 +249,11 @@ interface Obstacle {
   until: number;
   wait: Pick<Extract<SourceChoice, { kind: 'wait' }>, 'reason' | 'detail'>;
 }
+
+/** Reports whether a receiver refused or deferred a recipient by a reply, as it is counted for the reputation of the source. */
+const isRefusal = (outcome: RecipientOutcome): outcome is Extract<RecipientOutcome, { kind: 'bounced' | 'deferred' }> =>
+  (outcome.kind === 'bounced' && outcome.reason === 'refused') ||
+  (outcome.kind === 'deferred' && outcome.reason === 'refused_for_now' && outcome.reply !== undefined);
 
 const listAddresses = (): ReadonlySet<string> =>
   new Set(

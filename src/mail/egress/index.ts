@@ -9,6 +9,7 @@ export {
   createWarmUps,
   explainWarmUps,
   findSchedule,
+  loadDayResults,
   WARM_UPS_CHANGED,
   type WarmUps,
 } from './warm-ups.ts';

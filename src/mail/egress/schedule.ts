@@ -150,6 +150,18 @@ export function isBadDay({ accepted, bounced, complained, mistrusted }: DayResul
   );
 }
 
+/** So many receivers have to refuse a source before that counts where no receiver speaks for the others. */
+const INDEPENDENT_MIN = 3;
+
+/**
+ * Sums up the refusals of independent receivers. None counts for more than the third largest does, so that one or two of them
+ * can neither make a bad day nor add to one.
+ */
+export function sumIndependent(counts: readonly number[]): number {
+  const most = counts.toSorted((a, b) => b - a)[INDEPENDENT_MIN - 1] ?? 0;
+  return counts.reduce((sum, count) => sum + Math.min(count, most), 0);
+}
+
 /** The number of messages that may leave now, and the time from which more may. */
 export type Allowance =
   | { kind: 'unlimited' }

@@ -46,6 +46,7 @@ export async function putWarmUp(
 /** Ends a warm-up, so that the source has no limits. */
 export async function removeWarmUp(tx: Executor, source: string): Promise<number> {
   await tx.run('delete from warm_up_days where source = ?', [source]);
+  await tx.run('delete from warm_up_refusals where source = ?', [source]);
   return tx.run('delete from warm_ups where source = ?', [source]);
 }
 
@@ -98,6 +99,46 @@ export const returnReserved = (
       [count, count, hour, count, count, source, provider, Math.floor(hour / 24)],
     ),
   );
+
+/** A day of the warm-up of a source at a provider. */
+export interface DayKey {
+  source: string;
+  provider: string;
+  day: number;
+}
+
+/** Recipients of one receiver. */
+export interface Refusals {
+  mistrusted: number;
+  bounced: number;
+}
+
+export const addRefusals = (
+  db: Db,
+  { source, provider, day, receiver, mistrusted, bounced }: DayKey & Refusals & { receiver: string },
+): Promise<unknown> =>
+  db.txUnsynced((tx) =>
+    tx.insertMany(
+      'warm_up_refusals',
+      ['source', 'provider', 'day', 'receiver', 'mistrusted', 'bounced'],
+      [[source, provider, day, receiver, mistrusted, bounced]],
+      `on conflict (source, provider, day, receiver) do update set
+        mistrusted = warm_up_refusals.mistrusted + excluded.mistrusted, bounced = warm_up_refusals.bounced + excluded.bounced`,
+    ),
+  );
+
+/** Lists the refusals of a day, for each receiver. */
+export async function listRefusals(db: Executor, { source, provider, day }: DayKey): Promise<Refusals[]> {
+  const rows = await db.all<Refusals>(
+    'select mistrusted, bounced from warm_up_refusals where source = ? and provider = ? and day = ?',
+    [source, provider, day],
+  );
+  return rows.map(({ mistrusted, bounced }) => ({ mistrusted: Number(mistrusted), bounced: Number(bounced) }));
+}
+
+/** Removes the refusals of all days but one. */
+export const removeOtherRefusals = (tx: Executor, { source, provider, day }: DayKey): Promise<number> =>
+  tx.run('delete from warm_up_refusals where source = ? and provider = ? and day <> ?', [source, provider, day]);
 
 const toDayRow = (row: WarmUpDayRow): WarmUpDayRow => ({
   ...row,

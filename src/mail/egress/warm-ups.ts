@@ -1,7 +1,9 @@
 import { isoTime, repeat } from '../../platform/clock.ts';
 import type { Config } from '../../platform/config/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import { readCustomerTexts } from '../../platform/providers/index.ts';
 import type { Store } from '../../platform/store.ts';
+import { estimateOrganizationalDomain } from '../../protocol/organizational-domain.ts';
 import type { ReceiverPlace, Source } from '../deliver/index.ts';
 import { sumSourceDay } from '../reputation/index.ts';
 import {
@@ -9,17 +11,24 @@ import {
   computeAllowance,
   isFutureDay,
   newDay,
+  sumIndependent,
   toDay,
   toHour,
   type Allowance,
+  type DayResults,
   type Schedule,
 } from './schedule.ts';
 import {
+  addRefusals,
+  listRefusals,
   listWarmUpDays,
   listWarmUps,
   lockWarmUpDay,
+  removeOtherRefusals,
   returnReserved,
   updateWarmUpDay,
+  type DayKey,
+  type Refusals,
   type WarmUpDayRow,
   type WarmUpRow,
 } from './warm-ups.store.ts';
@@ -48,6 +57,8 @@ export interface WarmUps {
   take(source: Source, place: ReceiverPlace, mail: Mail): Promise<Budget>;
   /** Returns the time until which a source may send nothing, as far as that is known. */
   findWait(source: Source, place: ReceiverPlace, mail: Mail): number | undefined;
+  /** Records that a receiver refused or deferred recipients. It never fails. */
+  noteRefusals(source: Source, place: ReceiverPlace, refusals: Refusals): Promise<void>;
   start(): Promise<void>;
   /** Reads which sources are being warmed up. */
   reload(): Promise<void>;
@@ -144,7 +155,8 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
     async function beginToday(tx: Executor, before: WarmUpDayRow, now: number): Promise<WarmUpDayRow | undefined> {
       const isNew = before.day < toDay(now) && begunDays.get(`${source}\n${provider}`) !== toDay(now);
       if (!isNew && !isFutureDay(before, now)) return undefined;
-      const results = await sumSourceDay(tx, { source, provider, day: before.day });
+      const results = await loadDayResults(tx, { source, provider, day: before.day });
+      await removeOtherRefusals(tx, { source, provider, day: toDay(now) });
       return { ...before, ...beginDay(before, { now, results, schedule, isPaused: warmUp?.state === 'paused' }) };
     }
   }
@@ -201,6 +213,15 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
     findWait({ name: source }, { provider = '' }, mail) {
       return warmUps.has(source) ? findKnownWait(toKey(source, provider, mail))?.until : undefined;
     },
+    async noteRefusals({ name: source }, place, refusals) {
+      const { provider = '', servers, domain } = place;
+      if (!warmUps.has(source) || !isShared(provider)) return;
+      // Any name below a registered domain costs nothing, so all of them are one receiver.
+      const receiver = estimateOrganizationalDomain(provider === '' ? (servers.split(' ')[0] ?? '') : domain);
+      await addRefusals(db, { source, provider, day: toDay(clock.now()), receiver, ...refusals }).catch(
+        (err: unknown) => log.warn({ err, source }, 'refusals of a warm-up could not be stored'),
+      );
+    },
     reload,
     async start() {
       await reload();
@@ -219,6 +240,25 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
           log.warn({ err, source }, 'the unused part of a warm-up could not be given back'),
         );
     },
+  };
+}
+
+/** Reports whether receivers that do not speak for each other share a position: all small ones, and the customers of some providers. */
+const isShared = (provider: string): boolean => provider === '' || readCustomerTexts().has(provider);
+
+/**
+ * Loads what a day of a warm-up is judged by. Where receivers share a position, refusals count only as far as independent
+ * receivers agree, and complaints do not count, because anybody can send a report.
+ */
+export async function loadDayResults(db: Executor, key: DayKey): Promise<DayResults> {
+  const results = await sumSourceDay(db, key);
+  if (!isShared(key.provider)) return results;
+  const refusals = await listRefusals(db, key);
+  return {
+    accepted: results.accepted,
+    bounced: sumIndependent(refusals.map(({ bounced }) => bounced)),
+    mistrusted: sumIndependent(refusals.map(({ mistrusted }) => mistrusted)),
+    complained: 0,
   };
 }
 
@@ -260,7 +300,7 @@ export async function bringBackWarmUps({ db, config, clock }: Pick<Store, 'db' |
     await db.tx(async (tx) => {
       const before = await lockWarmUpDay(tx, { source, provider, fresh: newDay(now) });
       if (!isAhead(before)) return;
-      const results = await sumSourceDay(tx, { source, provider, day: before.day });
+      const results = await loadDayResults(tx, { source, provider, day: before.day });
       const schedule = findSchedule(config, provider);
       const day = isFutureDay(before, now)
         ? beginDay(before, { now, results, schedule, isPaused: false })

@@ -4,6 +4,7 @@
  */
 export {
   addReputationCounts,
+  CAUSES_AGAINST_SOURCE,
   domainsInTrouble,
   hourAt,
   listSendingDomains,

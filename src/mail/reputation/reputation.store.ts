@@ -297,3 +297,6 @@ async function rollDay(tx: Executor, first: number): Promise<void> {
     rows.map((row) => [first, 0, ...columns.map((column) => row[column] ?? null)]),
   );
 }
+
+/** Causes that count against a source. */
+export const CAUSES_AGAINST_SOURCE: readonly ReplyCause[] = OF_SOURCE;
