@@ -291,6 +291,29 @@ it('mail waits without an attempt if no source of its pool can send', async () =
   ]);
 });
 
+it('a source whose address is missing is left out for a minute before it is tried again', async () => {
+  const mail = await start({
+    sources: { second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['second'] } },
+  });
+  const begin = scene.clock.now();
+  for (let count = 0; count < 5; count++) await mail.send(`x${count}@d${count}.example`);
+  await scene.settled();
+  const readDue = async () => {
+    const rows = await scene.app.world.db.all<{ due_at: number }>('select due_at from deliveries', []);
+    return rows.map((row) => Number(row.due_at));
+  };
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + MINUTE));
+  for (let seconds = 0; seconds < 55; seconds += 5) {
+    scene.clock.advance(5000);
+    await scene.settled();
+  }
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + MINUTE));
+  scene.clock.advance(5000);
+  await scene.settled();
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + 2 * MINUTE));
+});
+
 it('a source with a SOCKS5 proxy connects through it, with its login, and by the address of the mail server', async () => {
   await using proxy = await startSocksProxy({
     localAddress: '127.0.8.9',

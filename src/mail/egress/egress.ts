@@ -65,11 +65,19 @@ export function createEgress(
   let local = listAddresses();
   let stopListing = (): void => {};
 
-  function findFault(source: Source): string | undefined {
-    const missing = findMissing(source, local);
-    if (missing !== undefined) return `the address ${missing} does not exist on this machine`;
+  const findFault = (source: Source): string | undefined => readFault(source)?.detail;
+
+  /** Returns the fault of a source and the time at which it is tried again; notes an address that is missing. */
+  function readFault(source: Source): { detail: string; until: number } | undefined {
     const fault = faults.get(source.name);
-    return fault !== undefined && fault.until > clock.now() ? fault.detail : undefined;
+    const now = clock.now();
+    // A fault that lasts longer is one of a clock that was ahead.
+    if (fault !== undefined && fault.until > now && fault.until <= now + UNAVAILABLE_MS) return fault;
+    const missing = findMissing(source, local);
+    if (missing === undefined) return undefined;
+    const noted = { detail: `the address ${missing} does not exist on this machine`, until: now + UNAVAILABLE_MS };
+    faults.set(source.name, noted);
+    return noted;
   }
 
   const listLimits = (source: Source, job: PooledJob, place: ReceiverPlace): readonly Throttle[] =>
@@ -108,12 +116,12 @@ export function createEgress(
     source: Source,
     { job, place, pool }: { job: PooledJob; place: ReceiverPlace; pool: EgressPool },
   ): Obstacle | undefined {
-    const fault = findFault(source);
+    const fault = readFault(source);
     if (fault !== undefined) {
-      const until = faults.get(source.name)?.until ?? 0;
+      const { detail, until } = fault;
       return {
-        until: Math.max(until, clock.now() + LIST_MS),
-        wait: { reason: 'source_unavailable', detail: `nothing can be sent from ${source.name}, because ${fault}` },
+        until,
+        wait: { reason: 'source_unavailable', detail: `nothing can be sent from ${source.name}, because ${detail}` },
       };
     }
     const suspension = listLimits(source, job, place).find(({ kind }) => kind === 'suspend');
