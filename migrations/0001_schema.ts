@@ -2544,6 +2544,16 @@ create table warm_up_refusals (
   primary key (source, provider, day, receiver)
 );
 
+-- Sources that are left out for a while, to explain what mail waits for: nothing can be sent from them, or a receiver refuses them.
+create table source_rests (
+  source text not null,
+  -- The receiver that refuses it; empty if nothing can be sent from it.
+  receiver text not null,
+  until_at bigint not null,
+  reason text not null,
+  primary key (source, receiver)
+);
+
 -- Limits that receivers asked for by their replies, or that an operator set, until a time.
 create table throttles (
   id ${id} not null primary key,

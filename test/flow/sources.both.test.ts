@@ -314,6 +314,60 @@ it('a source whose address is missing is left out for a minute before it is trie
   expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + 2 * MINUTE));
 });
 
+/** Reads why an email waits, as its team and an operator see it. */
+async function readReasons(mail: Mail, id: string): Promise<unknown[]> {
+  const team = await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key });
+  const operator = await scene.api('GET', `/operator/queue/emails/${id}`, { key: await scene.operator() });
+  return [team.body, operator.body].map(({ pending }) => pending[0].waits_because);
+}
+
+it('mail that waits for a missing address says so to its team and to an operator', async () => {
+  const mail = await start({
+    sources: { second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['second'] } },
+  });
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  const reason = 'nothing can be sent from second, because the address 192.0.2.77 does not exist on this machine';
+  expect(await readReasons(mail, id)).toEqual([reason, reason]);
+});
+
+it('a message that one source was refused with, while the other waits, lists the refusal, and says what it waits for', async () => {
+  const mail = await start(
+    {
+      sources: { ...SOURCES, second: { source_v4: '192.0.2.77' } },
+      pools: { main: { sources: ['first', 'second'] } },
+      providers: { acme: { title: 'Acme', domains: ['example.org'] } },
+    },
+    { script: (line, { peer }) => (peer === FIRST && line.startsWith('RCPT') ? BLOCKED : undefined) },
+  );
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  const { body } = await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key });
+  expect(body.data).toMatchObject([
+    {
+      attempt: 1,
+      source: 'first',
+      provider: 'acme',
+      recipients: [{ outcome: 'deferred', reply: BLOCKED, cause: 'ip_reputation' }],
+    },
+  ]);
+  const { db } = scene.app.world;
+  expect(
+    await db.all(
+      'select source, outcome, cause, cast(sum(count) as integer) as count from reputation_counts group by source, outcome, cause',
+      [],
+    ),
+  ).toEqual([{ source: 'first', outcome: 'deferred', cause: 'ip_reputation', count: 1 }]);
+  // The providers of recipients' domains are stored every few seconds.
+  scene.clock.advance(MINUTE / 2);
+  await scene.settled();
+  expect(await readReasons(mail, id)).toEqual([
+    'Acme refuses mail from first, and other sources take it for a while',
+    'Acme refuses mail from first, and other sources take it for a while',
+  ]);
+});
+
 it('a source with a SOCKS5 proxy connects through it, with its login, and by the address of the mail server', async () => {
   await using proxy = await startSocksProxy({
     localAddress: '127.0.8.9',

@@ -76,5 +76,5 @@ export interface Sources {
   /** Records the outcomes of a message at a receiver. */
   noteOutcomes(source: Source, place: ReceiverPlace, outcomes: readonly RecipientOutcome[]): Promise<void>;
   /** Records that a receiver refused mail because of the source: while there are others, it gets none from this one for a while. */
-  noteMistrust(source: Source, place: ReceiverPlace): void;
+  noteMistrust(source: Source, place: ReceiverPlace): Promise<void>;
 }

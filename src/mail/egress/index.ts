@@ -2,7 +2,7 @@
  * Chooses the source that each message leaves by, from the pools of the settings, and limits what a source in its warm-up
  * sends to each provider. It opens no connections.
  */
-export { createEgress, type Egress } from './egress.ts';
+export { createEgress, explainRests, type Egress } from './egress.ts';
 export { hasDomainPools, isRegionCoveredByPools, readPools, type EgressPool } from './read-pools.ts';
 export {
   bringBackWarmUps,
