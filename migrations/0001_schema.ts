@@ -2498,10 +2498,10 @@ create table unmet_sender_rules (
 -- Findings of one team.
 create index unmet_sender_rules_team on unmet_sender_rules (team_id);
 
--- Sources that are being warmed up.
+-- Sources that are being warmed up, or were.
 create table warm_ups (
   source text primary key,
-  -- warming: limits grow. paused: limits stay as they are.
+  -- warming: limits grow. paused: limits stay as they are. ended: an operator ended it, so the settings do not start it again.
   state text not null,
   started_at bigint not null,
   changed_at bigint not null

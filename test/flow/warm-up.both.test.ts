@@ -132,6 +132,28 @@ it.each([
   expect(judged.map((day) => `${day?.judged} ${day?.level}`)).toEqual(['good 1', 'bad 0', 'good 0']);
 });
 
+it('a source that the settings warm up is limited from its first message on, and not again after its warm-up was ended', async () => {
+  scene = await startScene({
+    networkWaits: 'by hand',
+    config: {
+      sources: { fresh: { source_v4: NEW, warm_up: true }, warm: { source_v4: WARM } },
+      pools: { main: { sources: ['fresh', 'warm'] } },
+      warm_up: { daily: [4], hours: 1, idle_days: 30 },
+    },
+  });
+  const mail = await mailIn(scene);
+  await sendMany(mail, 20);
+  expect(takeCounts()).toEqual({ [NEW]: 4, [WARM]: 16 });
+  const key = await scene.operator();
+  const stopped = await scene.api('POST', '/operator/egress/fresh/warm-up/stop', { key });
+  expect(stopped.body).toMatchObject({ state: 'none', providers: [] });
+  await scene.restart();
+  await sendMany(mail, 20);
+  expect(takeCounts()[NEW]).toBeGreaterThan(4);
+  const again = await scene.api('POST', '/operator/egress/fresh/warm-up/start', { key });
+  expect(again.body).toMatchObject({ state: 'warming' });
+});
+
 it('a restart loses nothing of the count, and what was reserved and not sent can be sent', async () => {
   const mail = await start(['fresh']);
   await sendMany(mail, 2);

@@ -15,6 +15,7 @@ export {
 } from './warm-ups.ts';
 export { beginDay, computeAllowance, dailyLimit, hourlyLimit, toDay, toHour, type WarmUpDay } from './schedule.ts';
 export {
+  endWarmUp,
   listWarmUpDays,
   listWarmUps,
   putWarmUp,

@@ -26,7 +26,7 @@ const DAY_COLUMNS = [
 const UPDATED = DAY_COLUMNS.filter((column) => column !== 'source' && column !== 'provider');
 
 export async function listWarmUps(db: Executor): Promise<WarmUpRow[]> {
-  const rows = await db.all<WarmUpRow>('select * from warm_ups order by source', []);
+  const rows = await db.all<WarmUpRow>(`select * from warm_ups where state <> 'ended' order by source`, []);
   return rows.map((row) => ({ ...row, started_at: Number(row.started_at), changed_at: Number(row.changed_at) }));
 }
 
@@ -43,7 +43,29 @@ export async function putWarmUp(
   );
 }
 
-/** Ends a warm-up, so that the source has no limits. */
+/** Starts the warm-up of a source that never had one. */
+export const startFirstWarmUp = (db: Db, source: string, now: number): Promise<unknown> =>
+  db.tx((tx) =>
+    tx.insertMany(
+      'warm_ups',
+      ['source', 'state', 'started_at', 'changed_at'],
+      [[source, 'warming', now, now]],
+      'on conflict (source) do nothing',
+    ),
+  );
+
+/** Ends a warm-up, so that the source has no limits. That it had one is kept, so that the settings do not start it again. */
+export async function endWarmUp(tx: Executor, source: string, now: number): Promise<number> {
+  const [warmUp] = (await listWarmUps(tx)).filter((row) => row.source === source);
+  if (!warmUp) return 0;
+  await removeWarmUp(tx, source);
+  const { started_at: startedAt } = warmUp;
+  const columns = ['source', 'state', 'started_at', 'changed_at'];
+  await tx.insertMany('warm_ups', columns, [[source, 'ended', startedAt, now]]);
+  return 1;
+}
+
+/** Removes a warm-up with all that is known of it. */
 export async function removeWarmUp(tx: Executor, source: string): Promise<number> {
   await tx.run('delete from warm_up_days where source = ?', [source]);
   await tx.run('delete from warm_up_refusals where source = ?', [source]);

@@ -1,5 +1,5 @@
 import { isoTime, repeat } from '../../platform/clock.ts';
-import type { Config } from '../../platform/config/index.ts';
+import { usedSources, type Config } from '../../platform/config/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { readCustomerTexts } from '../../platform/providers/index.ts';
 import type { Store } from '../../platform/store.ts';
@@ -26,6 +26,7 @@ import {
   lockWarmUpDay,
   removeOtherRefusals,
   returnReserved,
+  startFirstWarmUp,
   updateWarmUpDay,
   type DayKey,
   type Refusals,
@@ -59,6 +60,7 @@ export interface WarmUps {
   findWait(source: Source, place: ReceiverPlace, mail: Mail): number | undefined;
   /** Records that a receiver refused or deferred recipients. It never fails. */
   noteRefusals(source: Source, place: ReceiverPlace, refusals: Refusals): Promise<void>;
+  /** Starts the warm-ups that the settings ask for, of sources that never had one, and reads which are under way. */
   start(): Promise<void>;
   /** Reads which sources are being warmed up. */
   reload(): Promise<void>;
@@ -224,6 +226,8 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
     },
     reload,
     async start() {
+      for (const name of usedSources(config))
+        if (config.sources[name]?.warm_up === true) await startFirstWarmUp(db, name, clock.now());
       await reload();
       const safely = (): Promise<void> =>
         reload().catch((err: unknown) => log.warn({ err }, 'the warm-ups could not be read'));
