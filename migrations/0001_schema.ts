@@ -2529,10 +2529,10 @@ create table unmet_sender_rules (
 -- Findings of one team.
 create index unmet_sender_rules_team on unmet_sender_rules (team_id);
 
--- Sources that are being warmed up.
+-- Sources that are being warmed up, or were.
 create table warm_ups (
   source text primary key,
-  -- warming: limits grow. paused: limits stay as they are.
+  -- warming: limits grow. paused: limits stay as they are. ended: an operator ended it, so the settings do not start it again.
   state text not null,
   started_at bigint not null,
   changed_at bigint not null
@@ -2557,6 +2557,32 @@ create table warm_up_days (
   days_left integer not null,
   bad_days integer not null,
   primary key (source, provider)
+);
+
+-- Refusals of sources that are being warmed up, by receiver, where no receiver speaks for all others: at small receivers, and at
+-- providers whose customers write some of the replies.
+create table warm_up_refusals (
+  source text not null,
+  -- The provider; empty for all receivers without one.
+  provider text not null,
+  -- In days since 1970.
+  day integer not null,
+  -- The registered domain of the mail servers, or of the recipient if there is a provider.
+  receiver text not null,
+  -- Recipients that were refused or deferred because of the source, and those that bounced for other reasons.
+  mistrusted integer not null,
+  bounced integer not null,
+  primary key (source, provider, day, receiver)
+);
+
+-- Sources that are left out for a while, to explain what mail waits for: nothing can be sent from them, or a receiver refuses them.
+create table source_rests (
+  source text not null,
+  -- The receiver that refuses it; empty if nothing can be sent from it.
+  receiver text not null,
+  until_at bigint not null,
+  reason text not null,
+  primary key (source, receiver)
 );
 
 -- Limits that receivers asked for by their replies, or that an operator set, until a time.

@@ -184,6 +184,34 @@ it('a message that is refused because of its source leaves by another one at onc
   expect(await countRefusals()).toEqual([{ outcome: 'bounced', cause: 'ip_reputation', count: 2 }]);
 });
 
+it('a source that a customer of a provider refuses rests for the domain of that customer only', async () => {
+  const mail = await start(
+    { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
+    {
+      script: (line, { peer }) =>
+        peer === FIRST && line.startsWith('RCPT') && line.includes('@evil.example') ? BLOCKED : undefined,
+    },
+  );
+  // Both domains have the same mail servers, those of Mimecast.
+  for (const domain of ['evil', 'good'])
+    scene.dns.set(`${domain}.example`, 'MX', ['10 eu-smtp-inbound-1.mimecast.com']);
+  scene.dns.set('eu-smtp-inbound-1.mimecast.com', 'A', ['127.0.0.1']);
+  const stranger = await mailIn(scene);
+  for (let count = 0; count < 3; count++) {
+    await stranger.send(`x${count}@evil.example`);
+    await scene.settled();
+  }
+  expect(countByPeer()).toEqual({ [SECOND]: 3 });
+  // The second and the third message were not tried from the source that had been refused.
+  expect(scene.sink.commands.filter((line) => line.startsWith('RCPT') && line.includes('@evil.example'))).toHaveLength(
+    4,
+  );
+  scene.sink.messages.length = 0;
+  for (let count = 0; count < 10; count++) await mail.send(`x${count}@good.example`);
+  await scene.settled();
+  expect(countByPeer()).toEqual({ [FIRST]: 10 });
+});
+
 it('a message that is deferred because of its source leaves by another one at once', async () => {
   const mail = await start(
     { sources: SOURCES, pools: { main: { sources: ['first:100', 'second'] } } },
@@ -260,6 +288,83 @@ it('mail waits without an attempt if no source of its pool can send', async () =
   const { db } = scene.app.world;
   expect(await db.all('select attempt, is_throttled from deliveries where email_id = ?', [id])).toEqual([
     { attempt: 0, is_throttled: 1 },
+  ]);
+});
+
+it('a source whose address is missing is left out for a minute before it is tried again', async () => {
+  const mail = await start({
+    sources: { second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['second'] } },
+  });
+  const begin = scene.clock.now();
+  for (let count = 0; count < 5; count++) await mail.send(`x${count}@d${count}.example`);
+  await scene.settled();
+  const readDue = async () => {
+    const rows = await scene.app.world.db.all<{ due_at: number }>('select due_at from deliveries', []);
+    return rows.map((row) => Number(row.due_at));
+  };
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + MINUTE));
+  for (let seconds = 0; seconds < 55; seconds += 5) {
+    scene.clock.advance(5000);
+    await scene.settled();
+  }
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + MINUTE));
+  scene.clock.advance(5000);
+  await scene.settled();
+  expect(await readDue()).toEqual(Array.from({ length: 5 }, () => begin + 2 * MINUTE));
+});
+
+/** Reads why an email waits, as its team and an operator see it. */
+async function readReasons(mail: Mail, id: string): Promise<unknown[]> {
+  const team = await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key });
+  const operator = await scene.api('GET', `/operator/queue/emails/${id}`, { key: await scene.operator() });
+  return [team.body, operator.body].map(({ pending }) => pending[0].waits_because);
+}
+
+it('mail that waits for a missing address says so to its team and to an operator', async () => {
+  const mail = await start({
+    sources: { second: { source_v4: '192.0.2.77' } },
+    pools: { main: { sources: ['second'] } },
+  });
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  const reason = 'nothing can be sent from second, because the address 192.0.2.77 does not exist on this machine';
+  expect(await readReasons(mail, id)).toEqual([reason, reason]);
+});
+
+it('a message that one source was refused with, while the other waits, lists the refusal, and says what it waits for', async () => {
+  const mail = await start(
+    {
+      sources: { ...SOURCES, second: { source_v4: '192.0.2.77' } },
+      pools: { main: { sources: ['first', 'second'] } },
+      providers: { acme: { title: 'Acme', domains: ['example.org'] } },
+    },
+    { script: (line, { peer }) => (peer === FIRST && line.startsWith('RCPT') ? BLOCKED : undefined) },
+  );
+  const id = await mail.send('a@example.org');
+  await scene.settled();
+  const { body } = await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key });
+  expect(body.data).toMatchObject([
+    {
+      attempt: 1,
+      source: 'first',
+      provider: 'acme',
+      recipients: [{ outcome: 'deferred', reply: BLOCKED, cause: 'ip_reputation' }],
+    },
+  ]);
+  const { db } = scene.app.world;
+  expect(
+    await db.all(
+      'select source, outcome, cause, cast(sum(count) as integer) as count from reputation_counts group by source, outcome, cause',
+      [],
+    ),
+  ).toEqual([{ source: 'first', outcome: 'deferred', cause: 'ip_reputation', count: 1 }]);
+  // The providers of recipients' domains are stored every few seconds.
+  scene.clock.advance(MINUTE / 2);
+  await scene.settled();
+  expect(await readReasons(mail, id)).toEqual([
+    'Acme refuses mail from first, and other sources take it for a while',
+    'Acme refuses mail from first, and other sources take it for a while',
   ]);
 });
 

@@ -246,7 +246,9 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   table_changes: 'belongs to the installation',
   tls_session_counts: 'counts the mail of all teams, and goes by its age',
   users: 'go if they are in no other team',
+  source_rests: 'belongs to the installation',
   warm_up_days: 'belongs to the installation',
+  warm_up_refusals: 'belongs to the installation',
   warm_ups: 'belongs to the installation',
 };
 

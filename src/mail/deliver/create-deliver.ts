@@ -37,7 +37,7 @@ import { forEachRecipient, ownBounce } from './delivery-job.ts';
 import { relayKey, type Relay, type RelayChoice } from './relay.ts';
 import { simulate } from './simulate.ts';
 import { openSession, type Opened, type SmtpSession } from './smtp-session.ts';
-import type { Proxy, ReceiverPlace, RoutedJob, Sources } from './source.ts';
+import type { Proxy, ReceiverPlace, RoutedJob, SourceChoice, Sources } from './source.ts';
 import type { Throttles } from './throttles.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
@@ -339,7 +339,12 @@ function createNetwork(options: DeliverOptions): Delivery {
     if (known !== undefined && known.until > now()) return known;
     const location = await locate({ ...job, families: families.orderFor(job) });
     if ('kind' in location) return location;
-    const place = { provider: location.provider?.name, servers: location.servers, until: now() + RECEIVER_MS };
+    const place = {
+      provider: location.provider?.name,
+      servers: location.servers,
+      domain: job.domain,
+      until: now() + RECEIVER_MS,
+    };
     receivers.set(job.domain, place);
     return place;
   };
@@ -370,8 +375,11 @@ function createNetwork(options: DeliverOptions): Delivery {
         const unavailable = { kind: 'deferred', reason: 'source_unavailable', detail, retryAfterMs } as const;
         return refused?.outcomes ?? forEachRecipient(job, unavailable);
       }
-      if (refused) ctx.onSourceRefused?.(refused.via, refused.outcomes);
+      // The receiver has refused the message, so it is an attempt, although the next one waits for another source.
+      if (choice.kind === 'wait' && refused)
+        return refused.outcomes.map((outcome) => waitAfterRefusal(outcome, choice));
       if (choice.kind === 'wait') return forEachRecipient(job, { ...choice, kind: 'deferred' });
+      if (refused) ctx.onSourceRefused?.(refused.via, refused.outcomes);
       const { source, undo } = choice;
       let via: Via = { source: source.name, provider: place.provider };
       const onVia = (went: Via): void => {
@@ -393,8 +401,9 @@ function createNetwork(options: DeliverOptions): Delivery {
         sources.noteUnavailable(source, unavailable.detail);
         continue;
       }
+      await sources.noteOutcomes(source, place, outcomes);
       if (!outcomes.some(isRefusalOfSource)) return outcomes;
-      sources.noteMistrust(source, place);
+      await sources.noteMistrust(source, place);
       // A message that some recipients were given is not sent again for the others within the same attempt.
       if (!outcomes.every(isRefusalOfSource))
         return hasOthers(job, sources, tried) ? outcomes.map(toDeferral) : outcomes;
@@ -532,6 +541,16 @@ const toDeferral = (outcome: RecipientOutcome): RecipientOutcome =>
   outcome.kind === 'bounced' && isRefusalOfSource(outcome)
     ? { ...outcome, kind: 'deferred', reason: 'refused_for_now' }
     : outcome;
+
+function waitAfterRefusal(
+  outcome: RecipientOutcome,
+  { detail, retryAfterMs }: Extract<SourceChoice, { kind: 'wait' }>,
+): RecipientOutcome {
+  const deferral = toDeferral(outcome);
+  return deferral.kind === 'deferred'
+    ? { ...deferral, detail: `${deferral.detail}. ${detail}`, retryAfterMs }
+    : deferral;
+}
 
 const hasOthers = (job: DeliveryJob, sources: Sources, tried: ReadonlySet<string>): boolean =>
   (sources.listFor(job) ?? []).some(({ name }) => !tried.has(name));

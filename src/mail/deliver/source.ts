@@ -1,5 +1,5 @@
 import type { SocksLogin } from '../../protocol/socks5.ts';
-import type { DeliveryJob, Family } from './delivery-job.ts';
+import type { DeliveryJob, Family, RecipientOutcome } from './delivery-job.ts';
 import type { Relay } from './relay.ts';
 import type { DomainTls } from './tls-policy.ts';
 
@@ -39,6 +39,8 @@ export type PooledJob = Pick<DeliveryJob, 'region' | 'senderDomain' | 'isMarketi
 export interface ReceiverPlace {
   provider: string | undefined;
   servers: string;
+  /** The domain of the recipients. */
+  domain: string;
 }
 
 /** The source that a job leaves by, or why it has to wait. */
@@ -71,6 +73,8 @@ export interface Sources {
   findWait(job: PooledJob, place: ReceiverPlace): number | undefined;
   /** Records that nothing can be sent from a source: its address or its proxy is missing. */
   noteUnavailable(source: Source, detail: string): void;
+  /** Records the outcomes of a message at a receiver. */
+  noteOutcomes(source: Source, place: ReceiverPlace, outcomes: readonly RecipientOutcome[]): Promise<void>;
   /** Records that a receiver refused mail because of the source: while there are others, it gets none from this one for a while. */
-  noteMistrust(source: Source, place: ReceiverPlace): void;
+  noteMistrust(source: Source, place: ReceiverPlace): Promise<void>;
 }

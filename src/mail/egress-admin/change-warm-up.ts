@@ -1,6 +1,6 @@
 import { invalidField } from '../../platform/refusal.ts';
 import type { OperatorCtx } from '../../tenancy/access/index.ts';
-import { listWarmUps, putWarmUp, removeWarmUp, WARM_UPS_CHANGED, type WarmUpRow } from '../egress/index.ts';
+import { endWarmUp, listWarmUps, putWarmUp, removeWarmUp, WARM_UPS_CHANGED, type WarmUpRow } from '../egress/index.ts';
 import { releaseThrottled } from '../queue/index.ts';
 import { checkSource, getWarmUp } from './read-sources.ts';
 
@@ -44,7 +44,7 @@ async function changeState(ctx: ChangeCtx, source: string, state: WarmUpRow['sta
 export async function stopWarmUp(ctx: ChangeCtx, source: string) {
   const { db, clock, config } = ctx.store;
   checkSource(config, source);
-  const removed = await db.tx((tx) => removeWarmUp(tx, source));
+  const removed = await db.tx((tx) => endWarmUp(tx, source, clock.now()));
   if (removed > 0) {
     // Delivery must know first, or it would put the mail aside again.
     await announceChange(ctx);

@@ -11,11 +11,12 @@ import {
   hourlyLimit,
   listWarmUpDays,
   listWarmUps,
+  loadDayResults,
   toHour,
   type WarmUpDayRow,
   type WarmUpRow,
 } from '../egress/index.ts';
-import { sumBySource, sumOutcomes, sumSourceDay } from '../reputation/index.ts';
+import { sumBySource, sumOutcomes } from '../reputation/index.ts';
 
 /** Reads the findings of all processes, which alone know why nothing can be sent from a source. */
 export interface FaultReader {
@@ -72,7 +73,7 @@ export async function getWarmUp(store: Store, name: string) {
 async function presentDay({ db, clock, config }: Store, before: WarmUpDayRow, isPaused: boolean) {
   const now = clock.now();
   const schedule = findSchedule(config, before.provider);
-  const results = await sumSourceDay(db, before);
+  const results = await loadDayResults(db, before);
   const { level, used, hour, hour_used: hourUsed, judged } = beginDay(before, { now, results, schedule, isPaused });
   const daily = dailyLimit(schedule, level) ?? null;
   return {

@@ -2,20 +2,24 @@ import { networkInterfaces } from 'node:os';
 import { repeat } from '../../platform/clock.ts';
 import { buildFinding, type Finding } from '../../platform/finding.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
+import { readCustomerTexts } from '../../platform/providers/index.ts';
 import type { Store } from '../../platform/store.ts';
 import {
   describeThrottle,
   findMailStream,
   type PooledJob,
   type ReceiverPlace,
+  type RecipientOutcome,
   type Source,
   type SourceChoice,
   type Sources,
   type Throttle,
   type Throttles,
 } from '../deliver/index.ts';
+import { CAUSES_AGAINST_SOURCE } from '../reputation/index.ts';
 import { readPools, type EgressPool, type Member } from './read-pools.ts';
 import type { WarmUps } from './warm-ups.ts';
+import { listRests, putRest, REST_MS_MAX, type SourceRest } from './rests.store.ts';
 import { WeightedTurns } from './weighted-turns.ts';
 
 /** Addresses of this machine are listed this often. */
@@ -27,7 +31,7 @@ const UNAVAILABLE_MS = 60_000;
  * again.
  */
 const MISTRUSTED_MS = 60 * 60_000;
-const MISTRUSTED_MS_MAX = 24 * MISTRUSTED_MS;
+const MISTRUSTED_MS_MAX = REST_MS_MAX;
 /** A refusal so long after the end of the last one is the first again. */
 const FORGIVEN_MS = MISTRUSTED_MS_MAX;
 /** The largest number of pools and receivers whose turns are counted. */
@@ -45,14 +49,14 @@ export interface Egress extends Sources {
 
 /** Creates the choice of the source that each message leaves by, according to the pools of the settings. */
 export function createEgress(
-  store: Pick<Store, 'config' | 'clock' | 'dataDir' | 'log'>,
+  store: Pick<Store, 'db' | 'config' | 'clock' | 'dataDir' | 'log'>,
   {
     throttles,
     warmUps,
     isIpv6Ready,
   }: { throttles: Throttles; warmUps: WarmUps; isIpv6Ready: (sourceV6: string) => boolean },
 ): Egress {
-  const { config, clock, dataDir, log } = store;
+  const { db, config, clock, dataDir, log } = store;
   const { pools, findPool } = readPools(config, { dataDir, isIpv6Ready });
   const turns = new BoundedMap<string, WeightedTurns>(TURNS_MAX);
   const faults = new Map<string, { detail: string; until: number }>();
@@ -61,12 +65,35 @@ export function createEgress(
   const mistrusts = new BoundedMap<string, { until: number; lengthMs: number }>(TURNS_MAX);
   let local = listAddresses();
   let stopListing = (): void => {};
+  let storing: Promise<unknown> = Promise.resolve();
 
-  function findFault(source: Source): string | undefined {
-    const missing = findMissing(source, local);
-    if (missing !== undefined) return `the address ${missing} does not exist on this machine`;
+  const findFault = (source: Source): string | undefined => readFault(source)?.detail;
+
+  /** Returns the fault of a source and the time at which it is tried again; notes an address that is missing. */
+  function readFault(source: Source): { detail: string; until: number } | undefined {
     const fault = faults.get(source.name);
-    return fault !== undefined && fault.until > clock.now() ? fault.detail : undefined;
+    const now = clock.now();
+    // A fault that lasts longer is one of a clock that was ahead.
+    if (fault !== undefined && fault.until > now && fault.until <= now + UNAVAILABLE_MS) return fault;
+    const missing = findMissing(source, local);
+    if (missing === undefined) return undefined;
+    const noted = { detail: `the address ${missing} does not exist on this machine`, until: now + UNAVAILABLE_MS };
+    faults.set(source.name, noted);
+    storeFault(source, noted);
+    return noted;
+  }
+
+  /** Stores why a source is left out, for the processes that explain what mail waits for. It never fails. */
+  async function storeRest(rest: SourceRest): Promise<void> {
+    await putRest(db, rest, clock.now()).catch((err: unknown) =>
+      log.warn({ err, source: rest.source }, 'the state of a source could not be stored'),
+    );
+  }
+
+  function storeFault({ name }: Source, { detail, until }: { detail: string; until: number }): void {
+    const reason = `nothing can be sent from ${name}, because ${detail}`;
+    const stored = storeRest({ source: name, receiver: '', until_at: until, reason });
+    storing = Promise.all([storing, stored]);
   }
 
   const listLimits = (source: Source, job: PooledJob, place: ReceiverPlace): readonly Throttle[] =>
@@ -82,8 +109,10 @@ export function createEgress(
   const isLimited = (source: Source, job: PooledJob, place: ReceiverPlace): boolean =>
     listLimits(source, job, place).some(({ kind, setBy }) => kind === 'rate' && setBy === 'reply');
 
-  const toReceiver = (source: Source, { provider, servers }: ReceiverPlace): string =>
-    `${source.name}\n${provider ?? servers}`;
+  const toKey = (source: Source, place: ReceiverPlace): string => `${source.name}\n${toReceiver(place)}`;
+
+  const describeMistrust = ({ name }: Source, place: ReceiverPlace): string =>
+    `${isOfCustomer(place) ? place.domain : readTitle(place)} refuses mail from ${name}, and other sources take it for a while`;
 
   const readTitle = ({ provider, servers }: ReceiverPlace): string =>
     (provider === undefined ? undefined : config.providers[provider]?.title) ?? servers;
@@ -91,7 +120,10 @@ export function createEgress(
   /** Returns until when a receiver gets nothing from a source that it has refused; undefined if no other source is left. */
   function findMistrust(source: Source, { members }: EgressPool, place: ReceiverPlace): number | undefined {
     const now = clock.now();
-    const untilFor = (one: Source): number => mistrusts.get(toReceiver(one, place))?.until ?? 0;
+    const untilFor = (one: Source): number => {
+      const until = mistrusts.get(toKey(one, place))?.until ?? 0;
+      return until > now + MISTRUSTED_MS_MAX ? 0 : until;
+    };
     if (untilFor(source) <= now || members.every((one) => untilFor(one.source) > now)) return undefined;
     return untilFor(source);
   }
@@ -101,12 +133,12 @@ export function createEgress(
     source: Source,
     { job, place, pool }: { job: PooledJob; place: ReceiverPlace; pool: EgressPool },
   ): Obstacle | undefined {
-    const fault = findFault(source);
+    const fault = readFault(source);
     if (fault !== undefined) {
-      const until = faults.get(source.name)?.until ?? 0;
+      const { detail, until } = fault;
       return {
-        until: Math.max(until, clock.now() + LIST_MS),
-        wait: { reason: 'source_unavailable', detail: `nothing can be sent from ${source.name}, because ${fault}` },
+        until,
+        wait: { reason: 'source_unavailable', detail: `nothing can be sent from ${source.name}, because ${detail}` },
       };
     }
     const suspension = listLimits(source, job, place).find(({ kind }) => kind === 'suspend');
@@ -116,8 +148,7 @@ export function createEgress(
     }
     const until = findMistrust(source, pool, place);
     if (until === undefined) return undefined;
-    const detail = `${readTitle(place)} refuses mail from ${source.name}, and other sources take it for a while`;
-    return { until, wait: { reason: 'suspended', detail } };
+    return { until, wait: { reason: 'suspended', detail: describeMistrust(source, place) } };
   }
 
   function findTurns(pool: EgressPool, { provider, servers }: ReceiverPlace): WeightedTurns {
@@ -174,6 +205,7 @@ export function createEgress(
       // have to catch up with all mail that left without them.
       const isAvoided = ({ name, source }: Member): boolean => failing.has(name) || isLimited(source, job, place);
       const asked = { job, place, pool, waits };
+      await storing;
       const choice =
         (await takeTurn(
           free.filter((member) => !isAvoided(member)),
@@ -201,16 +233,32 @@ export function createEgress(
       const known = untils.filter((until) => until !== undefined);
       return known.length === untils.length ? Math.min(...known) : undefined;
     },
-    noteMistrust(source, place) {
+    async noteOutcomes(source, place, outcomes) {
+      const refused = outcomes.filter(isRefusal);
+      if (refused.length === 0) return;
+      const ofSource = refused.filter(({ cause }) => cause !== undefined && CAUSES_AGAINST_SOURCE.includes(cause));
+      const bounced = refused.filter((outcome) => outcome.kind === 'bounced' && !ofSource.includes(outcome));
+      if (ofSource.length + bounced.length === 0) return;
+      await warmUps.noteRefusals(source, place, { mistrusted: ofSource.length, bounced: bounced.length });
+    },
+    async noteMistrust(source, place) {
       const now = clock.now();
-      const before = mistrusts.get(toReceiver(source, place));
+      const before = mistrusts.get(toKey(source, place));
       const isAgain = before !== undefined && now - before.until < FORGIVEN_MS;
       const lengthMs = isAgain ? Math.min(before.lengthMs * 2, MISTRUSTED_MS_MAX) : MISTRUSTED_MS;
-      mistrusts.set(toReceiver(source, place), { until: now + lengthMs, lengthMs });
+      mistrusts.set(toKey(source, place), { until: now + lengthMs, lengthMs });
       log.warn({ source: source.name, provider: place.provider ?? place.servers }, 'a receiver refuses a source');
+      await storeRest({
+        source: source.name,
+        receiver: toReceiver(place),
+        until_at: now + lengthMs,
+        reason: describeMistrust(source, place),
+      });
     },
     noteUnavailable(source, detail) {
-      faults.set(source.name, { detail, until: clock.now() + UNAVAILABLE_MS });
+      const fault = { detail, until: clock.now() + UNAVAILABLE_MS };
+      faults.set(source.name, fault);
+      storeFault(source, fault);
       log.warn({ source: source.name, detail }, 'nothing can be sent from a source');
     },
     findings() {
@@ -228,11 +276,42 @@ export function createEgress(
   };
 }
 
+/** Reports whether a reply of this receiver may be the text of a customer of its provider, who speaks for one domain only. */
+const isOfCustomer = ({ provider }: ReceiverPlace): boolean =>
+  provider !== undefined && readCustomerTexts().has(provider);
+
+/** Names whoever a refusal of a source concerns: a provider, the mail servers without one, or one domain of a provider with customers. */
+const toReceiver = (place: ReceiverPlace): string =>
+  [place.provider ?? place.servers, ...(isOfCustomer(place) ? [place.domain] : [])].join(' ');
+
+/**
+ * Returns a function that explains why sources are left out for a receiver: for each, a sentence, or null. Sources that the
+ * receiver refuses are not left out if it refuses all of them.
+ */
+export async function explainRests({
+  db,
+  clock,
+}: Pick<Store, 'db' | 'clock'>): Promise<(sources: readonly string[], place: ReceiverPlace) => (string | null)[]> {
+  const rests = await listRests(db, clock.now());
+  return (sources, place) => {
+    const find = (name: string, receiver: string): string | null =>
+      rests.find((rest) => rest.source === name && rest.receiver === receiver)?.reason ?? null;
+    const refused = sources.map((name) => find(name, toReceiver(place)));
+    const isRefusedByAll = refused.every((reason) => reason !== null);
+    return sources.map((name, index) => find(name, '') ?? (isRefusedByAll ? null : (refused[index] ?? null)));
+  };
+}
+
 /** The reason for which a source cannot send, and the time at which that ends. */
 interface Obstacle {
   until: number;
   wait: Pick<Extract<SourceChoice, { kind: 'wait' }>, 'reason' | 'detail'>;
 }
+
+/** Reports whether a receiver refused or deferred a recipient by a reply, as it is counted for the reputation of the source. */
+const isRefusal = (outcome: RecipientOutcome): outcome is Extract<RecipientOutcome, { kind: 'bounced' | 'deferred' }> =>
+  (outcome.kind === 'bounced' && outcome.reason === 'refused') ||
+  (outcome.kind === 'deferred' && outcome.reason === 'refused_for_now' && outcome.reply !== undefined);
 
 const listAddresses = (): ReadonlySet<string> =>
   new Set(

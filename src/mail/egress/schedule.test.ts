@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { beginDay, computeAllowance, newDay, type DayResults, type Schedule, type WarmUpDay } from './schedule.ts';
+import {
+  beginDay,
+  computeAllowance,
+  newDay,
+  sumIndependent,
+  type DayResults,
+  type Schedule,
+  type WarmUpDay,
+} from './schedule.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -63,6 +71,28 @@ describe('a new day of a warm-up', () => {
     expect(next({ level: 2, used: 200 }, { results: { accepted: 2, mistrusted: 1 } })).toMatchObject({
       judged: 'good',
     });
+  });
+
+  it.each([
+    [[100], 0],
+    [[100, 100], 0],
+    [[100, 100, 1], 3],
+    [[1, 50, 4, 4], 13],
+  ])('of refusals by receivers of %j, %i count', (counts, sum) => {
+    expect(sumIndependent(counts)).toBe(sum);
+  });
+
+  it('a day in the future is replaced by today, on which what was sent counts', () => {
+    const wrong = { level: 1, day: newDay(NOW).day + 21, used: 30, hour: newDay(NOW).hour + 480, hour_used: 5 };
+    const today = newDay(NOW + DAY);
+    expect(next(wrong)).toMatchObject({ ...wrong, day: today.day, hour: today.hour });
+    expect(next(wrong, { results: { mistrusted: 3 } })).toMatchObject({ level: 0, day: today.day, judged: 'bad' });
+  });
+
+  it('a day that has begun by a clock that is a little ahead goes on', () => {
+    const before = { ...newDay(NOW), used: 5 };
+    const behind = { now: NOW - 1000, results: QUIET, schedule: SCHEDULE, isPaused: false };
+    expect(beginDay(before, behind)).toBe(before);
   });
 
   it('a warm-up begins again after thirty days without mail', () => {

@@ -69,16 +69,37 @@ export function dailyLimit({ daily, percent }: Schedule, level: number): number 
 export const hourlyLimit = (schedule: Schedule, daily: number): number =>
   Math.max(1, Math.ceil(daily / schedule.hours));
 
+/** Clocks of several nodes differ by less: a day that begins later is one that a wrong clock began. */
+const AHEAD_MS_MAX = HOUR_MS;
+
+/** Reports whether a clock that was ahead began the day. */
+export const isFutureDay = ({ day }: Pick<WarmUpDay, 'day'>, now: number): boolean => day * DAY_MS > now + AHEAD_MS_MAX;
+
+/**
+ * Replaces a day that a clock that was ahead began by today. What was sent on it has been sent, and counts today; if it was bad, a
+ * step back is taken.
+ */
+function replaceFutureDay(
+  before: WarmUpDay,
+  { now, results, schedule }: { now: number; results: DayResults; schedule: Schedule },
+): WarmUpDay {
+  const progress = isBadDay(results)
+    ? { ...advance(before, 'bad', schedule.daily.length), judged: 'bad' as const }
+    : undefined;
+  return { ...before, ...progress, day: toDay(now), hour: toHour(now) };
+}
+
 /**
  * Begins a new day: a good day on which at least half of the limit was used counts as a step. A bad one takes a step back, and the
  * steps after it take two, four and at most eight good days each, because a receiver that is asked for the same again at once
- * refuses again. After a long pause the warm-up begins again.
+ * refuses again. After a long pause the warm-up begins again. A day in the future is replaced.
  */
 export function beginDay(
   before: WarmUpDay,
   { now, results, schedule, isPaused }: { now: number; results: DayResults; schedule: Schedule; isPaused: boolean },
 ): WarmUpDay {
   const day = toDay(now);
+  if (isFutureDay(before, now)) return replaceFutureDay(before, { now, results, schedule });
   if (day <= before.day) return before;
   const judged = judge(before, { idle: day - before.day, results, schedule, isPaused });
   const progress = advance(before, judged, schedule.daily.length);
@@ -129,6 +150,18 @@ export function isBadDay({ accepted, bounced, complained, mistrusted }: DayResul
   );
 }
 
+/** So many receivers have to refuse a source before that counts where no receiver speaks for the others. */
+const INDEPENDENT_MIN = 3;
+
+/**
+ * Sums up the refusals of independent receivers. None counts for more than the third largest does, so that one or two of them
+ * can neither make a bad day nor add to one.
+ */
+export function sumIndependent(counts: readonly number[]): number {
+  const most = counts.toSorted((a, b) => b - a)[INDEPENDENT_MIN - 1] ?? 0;
+  return counts.reduce((sum, count) => sum + Math.min(count, most), 0);
+}
+
 /** The number of messages that may leave now, and the time from which more may. */
 export type Allowance =
   | { kind: 'unlimited' }
@@ -147,7 +180,8 @@ export function computeAllowance(
   const hourly = hourlyLimit(schedule, daily);
   const share = (limit: number): number => (isMarketing ? Math.ceil(limit * (1 - KEPT_FOR_TRANSACTIONAL)) : limit);
   const ofDay = share(daily) - used;
-  const ofHour = share(hourly) - (hour === toHour(now) ? hourUsed : 0);
+  // An hour that has begun by the clock of another node has begun.
+  const ofHour = share(hourly) - (hour >= toHour(now) ? hourUsed : 0);
   const until = ofDay <= 0 ? (toDay(now) + 1) * DAY_MS : (toHour(now) + 1) * HOUR_MS;
   return { kind: 'limited', free: Math.max(0, Math.min(ofDay, ofHour)), until, daily, hourly };
 }

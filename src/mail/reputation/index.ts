@@ -6,6 +6,7 @@ export {
   addReputationCounts,
   bringBackReputationCounts,
   claimReports,
+  CAUSES_AGAINST_SOURCE,
   domainsInTrouble,
   hourAt,
   listReportedLate,

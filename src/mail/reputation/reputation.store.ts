@@ -413,3 +413,5 @@ export async function bringBackReputationCounts(db: Db, now: number): Promise<nu
     return rows.length;
   });
 }
+/** Causes that count against a source. */
+export const CAUSES_AGAINST_SOURCE: readonly ReplyCause[] = OF_SOURCE;

@@ -1,7 +1,7 @@
 import type { Store } from '../../platform/store.ts';
 import { sendingNames } from '../domains/index.ts';
 import { chooseSource, describeThrottle, findMailStream, type MailStream, type Throttle } from '../deliver/index.ts';
-import { explainWarmUps, readPools, type EgressPool } from '../egress/index.ts';
+import { explainRests, explainWarmUps, readPools, type EgressPool } from '../egress/index.ts';
 import { toThrottle } from './throttles.ts';
 import { isInForce, listThrottles, recipientDomainsAmong, type ThrottleRow } from './throttles.store.ts';
 
@@ -31,6 +31,7 @@ export async function explainWaiting(
   const inForce = (await listThrottles(db)).filter((row) => isInForce(row, now));
   const { pools, findPool } = readPools(config, { dataDir: store.dataDir, isIpv6Ready: () => false });
   const explainWarmUp = pools.length === 0 ? () => null : await explainWarmUps(store);
+  const explainRest = pools.length === 0 ? () => [] : await explainRests(store);
   if ((inForce.length === 0 && pools.length === 0) || mail.length === 0) return () => null;
   const found = await recipientDomainsAmong(db, [...new Set(mail.map(({ destination }) => destination))]);
   const places = new Map(found.map((domain) => [domain.name, domain]));
@@ -45,9 +46,16 @@ export async function explainWaiting(
     sender: string | undefined,
   ): string | null {
     const place = places.get(destination);
-    if (!place) return null;
+    const rests = explainRest(
+      members.map(({ name }) => name),
+      { provider: place?.provider || undefined, servers: place?.servers ?? '', domain: destination },
+    );
+    // Until the mail servers have been found, only what concerns all receivers is known.
+    if (!place) return rests.includes(null) ? null : (rests[0] ?? null);
     const title = config.providers[place.provider]?.title ?? place.servers;
-    const reasons = members.map(({ source }) => {
+    const reasons = members.map(({ source }, index) => {
+      const rest = rests[index] ?? null;
+      if (rest !== null) return rest;
       const where = source.relay
         ? { source: `relay ${source.relay.name}`, provider: '', servers: source.relay.name }
         : { ...place, source: source.name };

@@ -403,6 +403,7 @@ export const entrySections = {
       socks5_user: textOrEmpty('a user name of 1 to 255 bytes on one line', isSocksText),
       socks5_password: secret(textOrEmpty('a password of 1 to 255 bytes on one line', isSocksText), MASKED),
       socks5_password_file: filePathOrEmpty,
+      warm_up: flag(),
     },
   },
   pools: {

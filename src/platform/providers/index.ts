@@ -74,7 +74,12 @@ export function createProviderPolicies(config: Config): ProviderPolicies {
   };
 }
 
-function readCustomerTexts(): Set<string> {
+let customerTexts: ReadonlySet<string> | undefined;
+
+/** Returns the providers whose customers write some of the texts of refusals, by the shipped file. */
+export const readCustomerTexts = (): ReadonlySet<string> => (customerTexts ??= parseCustomerTexts());
+
+function parseCustomerTexts(): Set<string> {
   const { customer_texts: texts = [], customer_quotes: quotes = [] } = parse(readProgramText(PROVIDERS_FILE)) as {
     customer_texts?: string[];
     customer_quotes?: string[];

@@ -7,6 +7,7 @@ import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
 import { bringBackReputationCounts } from '../../../mail/reputation/index.ts';
 import { bringBackStreamCounts } from '../../../mail/stream-rates/index.ts';
+import { bringBackWarmUps } from '../../../mail/egress/index.ts';
 import { restartThrottles } from '../../../mail/throttles/index.ts';
 import { WAITS_MS } from '../../webhooks/start.ts';
 
@@ -123,6 +124,8 @@ export interface TimesCorrected {
   limits: number;
   /** Counts of outcomes with an hour in the future. */
   counts: number;
+  /** Days of warm-ups that were in the future. */
+  warm_ups: number;
 }
 
 /**
@@ -130,7 +133,8 @@ export interface TimesCorrected {
  * events and broadcasts would wait until the clock has caught up. Scheduled mail keeps its time. Outcomes of mail that it counted
  * in the future count now.
  */
-export async function correctTimes({ clock, config, db, ids }: World): Promise<TimesCorrected> {
+export async function correctTimes(world: World): Promise<TimesCorrected> {
+  const { clock, config, db, ids } = world;
   const now = clock.now();
   const retryMs = Math.max(0, ...config.delivery.retry_minutes) * MINUTE_MS;
   const eventMs = Math.max(...WAITS_MS) * SPREAD;
@@ -140,5 +144,6 @@ export async function correctTimes({ clock, config, db, ids }: World): Promise<T
     broadcasts: await endPausesAfter(db, { now, latest: now + PAUSE_MS_MAX }),
     limits: await restartThrottles(db, { now, latest: now + MINUTE_MS }),
     counts: (await bringBackReputationCounts(db, now)) + (await bringBackStreamCounts(db, ids, now)),
+    warm_ups: await bringBackWarmUps(world),
   };
 }
