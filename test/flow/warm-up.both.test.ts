@@ -126,7 +126,8 @@ it.each([
       await mail.send(`x@${name}`);
     await sendMany(mail, 100, 'good.example');
     await beginNextDay();
-    await sendMany(mail, 1, 'good.example');
+    // The first message of the next day that leaves by it judges the day.
+    await sendMany(mail, 6, 'good.example');
     judged.push((await listWarmUpDays(scene.app.world.db, 'fresh'))[0]);
   }
   expect(judged.map((day) => `${day?.judged} ${day?.level}`)).toEqual(['good 1', 'bad 0', 'good 0']);
@@ -247,4 +248,14 @@ it('two nodes whose clocks differ share one limit of an hour', async () => {
   }
   // The limit is 100 an hour: 20 of the old hour were taken, and all of the new one.
   expect(sent).toBe(120);
+});
+
+it('a node whose clock is a day ahead begins a day once, however often another one puts it back', async () => {
+  await start(['fresh'], {}, [40, 40]);
+  const right = await openNode();
+  const ahead = await openNode(createManualClock(scene.clock.now() + DAY + 2 * HOUR));
+  let sent = 0;
+  for (let n = 0; n < 400; n++) if ((await (n % 2 === 0 ? right : ahead).take()).kind === 'taken') sent += 1;
+  // The node that is ahead begins one day more.
+  expect(sent).toBeLessThanOrEqual(80);
 });

@@ -123,7 +123,8 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
       const { allowance, block, begunDay } = await db.txUnsynced(async (tx) => {
         const now = clock.now();
         const before = await lockWarmUpDay(tx, { source, provider, fresh: newDay(now) });
-        const begun = (await beginToday(tx, before, now)) ?? before;
+        const fresh = await beginToday(tx, before, now);
+        const begun = fresh ?? before;
         // Messages that were reserved in an earlier hour of the day and not sent can be sent now.
         const unused =
           old !== undefined && Math.floor(old.hour / 24) === begun.day && Number.isFinite(old.left) ? old.left : 0;
@@ -139,9 +140,9 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
         await updateWarmUpDay(tx, { ...today, used: today.used + count, hour, hour_used: hourUsed + count });
         const left = isUnlimited ? Infinity : count;
         const block: Block = { source, provider, startedAt: warmUp?.started_at, hour, left };
-        return { allowance, block, begunDay: today.day };
+        return { allowance, block, begunDay: fresh && toDay(now) };
       });
-      begunDays.set(`${source}\n${provider}`, begunDay);
+      if (begunDay !== undefined) begunDays.set(`${source}\n${provider}`, begunDay);
       // A block whose reservation was not committed does not exist.
       blocks.set(key, block);
       return allowance;
@@ -163,7 +164,7 @@ export function createWarmUps({ db, clock, config, log }: Pick<Store, 'db' | 'cl
     }
   }
 
-  /** Gives one message of a block back, because nothing was sent: to the block, to the one that replaced it in its hour, or to the database. */
+  /** Gives back one message that was not sent: to its block, to the one that replaced it in its hour, or to the database. */
   function giveBack(key: string, block: Block): void {
     const { source, provider, hour, startedAt } = block;
     // A warm-up that has begun again has removed all reservations.

@@ -35,6 +35,7 @@ export function createLimitParts(
   let nodes = [own];
   let joinedMs: (() => number) | undefined;
   let stops: (() => void)[] = [];
+  let hearing: Promise<unknown> = Promise.resolve();
 
   async function hear(): Promise<void> {
     const before = nodes.join();
@@ -42,8 +43,11 @@ export function createLimitParts(
     nodes = heard.length === 0 ? [own] : heard;
     if (nodes.join() !== before) for (const notify of listeners) notify();
   }
-  const hearSafely = (): Promise<void> =>
-    hear().catch((err: unknown) => log.warn({ err }, 'the other delivering nodes could not be read'));
+  function hearSafely(): Promise<void> {
+    const underWay = hear().catch((err: unknown) => log.warn({ err }, 'the other delivering nodes could not be read'));
+    hearing = Promise.all([hearing, underWay]).then(() => undefined);
+    return underWay;
+  }
 
   /** Joins the others, unless this process takes over the part of one that was killed, which they still leave free. */
   async function join(): Promise<void> {
@@ -95,6 +99,8 @@ export function createLimitParts(
       for (const stop of stops) stop();
       stops = [];
       if (db.dialect === 'sqlite') return;
+      // It would sign this process on again.
+      await hearing;
       await forgetNode(db, own).catch((err: unknown) => log.warn({ err }, 'a delivering node could not be signed off'));
       db.announce(NODES_CHANGED);
     },
