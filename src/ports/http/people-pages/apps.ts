@@ -384,9 +384,11 @@ const SAFE_START: Limited = { limits: { ...NO_LIMITS, approval: 'sends' }, expir
 
 type Earlier = NonNullable<Ask['before']>;
 
-/** Reports whether the app asks for sending, and its earlier access, if any, could not send. */
-const beginsToSend = (scopes: readonly Scope[], before: Earlier | undefined): boolean =>
-  scopes.some((scope) => MAY_SEND.has(scope)) && !before?.scopes.some((scope) => MAY_SEND.has(scope));
+/** Reports whether the app asks for sending, or for any changes, for which its earlier access, if any, had no scope. */
+function beginsToSend(scopes: readonly Scope[], before: Earlier | undefined): boolean {
+  const kinds = [(scope: Scope) => MAY_SEND.has(scope), (scope: Scope) => !scope.endsWith(':read')];
+  return kinds.some((isOfKind) => scopes.some(isOfKind) && !before?.scopes.some(isOfKind));
+}
 
 /**
  * Chooses what the form is filled in with: the limits of the earlier access, or safe ones. When that access was given,
