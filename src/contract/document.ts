@@ -252,10 +252,19 @@ export function resolveRef<T extends object>(document: OpenApiDocument, value: T
  * - `alters_mail`: writes text that mail of others contains or will contain, such as a signature, a fallback, a draft of
  *   somebody else or the published content of a template.
  * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
- * - `starts_mail`: may send mail to people who are not in the call, through an automation, a confirmation or a link.
+ * - `starts_mail`: may send mail to one person who is not in the call as its recipient, through an automation, a
+ *   confirmation or a link, or changes what mail to this person contains.
+ * - `starts_mailing`: the same for any number of people.
  * - `sends_broadcast`: sends mail to a segment.
  */
-export type Effect = 'reads' | 'changes' | 'alters_mail' | 'sends' | 'starts_mail' | 'sends_broadcast';
+export type Effect =
+  | 'reads'
+  | 'changes'
+  | 'alters_mail'
+  | 'sends'
+  | 'starts_mail'
+  | 'starts_mailing'
+  | 'sends_broadcast';
 
 /** Effects of an operation that depend on its body, or on who wrote what it changes. */
 export interface EffectRules {

@@ -9,7 +9,7 @@ import {
 } from '../../src/contract/index.ts';
 import { asksForWriter, computeEffect, computeLeastEffect } from '../../src/tenancy/access/index.ts';
 
-const SENDS = new Set(['sends', 'starts_mail', 'sends_broadcast']);
+const SENDS = new Set(['sends', 'starts_mail', 'starts_mailing', 'sends_broadcast']);
 
 const isReachedByApps = ({ method, operation }: OperationEntry): boolean =>
   method !== 'get' && operation['x-service-scope'] !== null;

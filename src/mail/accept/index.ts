@@ -20,4 +20,4 @@ export {
   type ResolvedTemplate,
   type TemplateUse,
 } from './template-hooks.ts';
-export { countGrantSends } from './sending-limits.ts';
+export { countAsRecipient, countGrantSends } from './sending-limits.ts';

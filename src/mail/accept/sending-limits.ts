@@ -1,5 +1,5 @@
 import { defineHook } from '../../platform/hook.ts';
-import { refuse, type Refusal } from '../../platform/refusal.ts';
+import { refuse, Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { isSimulatorDomain, computeMonthlyLimit } from '../../platform/config/index.ts';
@@ -91,6 +91,28 @@ export async function uncountItems(tx: Executor, items: readonly Item[], now: nu
   const day = Math.floor(now / DAY_MS);
   for (const item of items) {
     if (item.grant) await countGrantSends.call(tx, item.grant.id, { day, count: -recipientsIn(item) });
+  }
+}
+
+/**
+ * Makes a call of an app that may start mail to one person, and counts it as one recipient unless it is refused. Throws
+ * without making it if the app has reached a limit.
+ */
+export async function countAsRecipient<T>({ actor, store }: Ctx, make: () => Promise<T>): Promise<T> {
+  const grant = findCountedGrant(actor);
+  if (!grant) return make();
+  const item = { grant, emails: [{ recipients: 1 }] };
+  const now = store.clock.now();
+  const refusals = await store.db.tx((tx) => refuseBeyondGrants(tx, [item], now));
+  const refusal = refusals.get(item);
+  if (refusal) throw refusal;
+  try {
+    return await make();
+  } catch (error) {
+    // On a new day the count has begun anew.
+    const isSameDay = Math.floor(store.clock.now() / DAY_MS) === Math.floor(now / DAY_MS);
+    if (error instanceof Refusal && isSameDay) await store.db.tx((tx) => uncountItems(tx, [item], now));
+    throw error;
   }
 }
 

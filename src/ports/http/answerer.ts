@@ -1,3 +1,4 @@
+import { countAsRecipient } from '../../mail/accept/index.ts';
 import { checksItsOwnBody } from '../../mail/operations.ts';
 import { Answered } from '../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,11 +16,18 @@ import {
 } from '../../contract/index.ts';
 import { operations, type OperationCtx, type OperationCtxFor } from '../../operations.ts';
 import { audited, describeActor, type AuditNote } from '../../tenancy/audit/index.ts';
-import { isOwnWork, mustLeaveWaitingMail, proposeCall, type Maker } from '../../features/identity/index.ts';
+import {
+  changesOwnWork,
+  mustLeaveWaitingMail,
+  proposeCall,
+  repeatsHeldCall,
+  type Maker,
+} from '../../features/identity/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal.ts';
 import {
   BeyondUnapproved,
   authorizeFields,
+  countsAsRecipient,
   decideAdmission,
   asksForWriter,
   computeEffect,
@@ -154,9 +162,10 @@ export function createRunner(
   return async (checked, page) => {
     if (checked.caller) authorizeFields(checked.caller.actor, operation.operation, checked.body.value);
     const held = await holdIfRequired(operation, checked, () => createCtx(checked));
-    if (held) return held.answered;
+    if ('answered' in held) return held.answered;
     try {
-      return await run(checked, page);
+      if (!held.isCounted) return await run(checked, page);
+      return await countAsRecipient(createCtx(checked) as Ctx, () => run(checked, page));
     } catch (error) {
       // Only the transaction that counts the recipients of a day knows that these are too many to send without approval.
       const actor = checked.caller?.actor;
@@ -323,28 +332,28 @@ export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: Fasti
 
 /**
  * Keeps an app to the limits of its grant, whichever port it comes through: refuses calls beyond a limit, and holds
- * those that a person has to approve. Returns undefined if the call may proceed.
+ * those that a person has to approve. Returns whether a call that may proceed counts as a recipient of the app.
  */
 async function holdIfRequired(
   operation: OperationValidators,
   { caller, body, parameters: { path, query, header } }: CheckedRequest,
   createCtx: () => OperationCtxFor[keyof OperationCtxFor],
-): Promise<{ answered: unknown } | undefined> {
-  if (caller?.actor.kind !== 'oauth_grant') return undefined;
+): Promise<{ answered: unknown } | { isCounted: boolean }> {
+  if (caller?.actor.kind !== 'oauth_grant') return { isCounted: false };
   const { actor } = caller;
   const { operationId, method } = operation;
   const checksItself = checksItsOwnBody.has(operationId);
   if (checksItself) operation.variants.normalizeBody(body.value);
   const call = { operationId, path, query, header, body: body.value };
-  const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(createCtx() as Ctx), actor }, call));
-  const admission = decideAdmission(actor.limits, computeEffect(operation, body.value, { isOwn }));
+  const isOwn = asksForWriter(operation) && (await changesOwnWork({ ...(createCtx() as Ctx), actor }, call));
+  const effect = computeEffect(operation, body.value, { isOwn });
+  const admission = decideAdmission(actor.limits, effect);
   if (admission instanceof Refusal) throw admission;
-  // Calls of such an app never wait, or this one changes nothing.
-  if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
+  if (admission === 'may' && method === 'get') return { isCounted: false };
   const ctx = { ...(createCtx() as Ctx), actor: actor satisfies Actor };
-  if (admission === 'may') {
-    await mustLeaveWaitingMail(ctx, call);
-    return undefined;
+  if (admission === 'may' && !(await repeatsHeldCall(ctx, call))) {
+    if (actor.limits.approval !== 'none') await mustLeaveWaitingMail(ctx, call);
+    return { isCounted: countsAsRecipient(actor.limits, effect) };
   }
   return holdCall(operation, { body, parameters: { path, query, header } }, ctx);
 }

@@ -7,6 +7,7 @@ const EFFECTS = [
   'alters_mail',
   'sends',
   'starts_mail',
+  'starts_mailing',
   'sends_broadcast',
 ] as const satisfies readonly Effect[];
 

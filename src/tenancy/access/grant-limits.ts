@@ -9,8 +9,8 @@ export interface GrantLimits {
   recipients: 'any' | 'own_domains';
   approval: 'none' | 'broadcasts' | 'sends' | 'changes';
   /**
-   * With approval of broadcasts, the number of recipients from midnight to midnight, UTC, that need no approval: a batch
-   * or a loop of single sends can reach as many as a broadcast.
+   * With approval of broadcasts, the number of recipients from midnight to midnight, UTC, that need no approval: a batch,
+   * or a loop of single sends or of calls that start mail, can reach as many as a broadcast.
    */
   approvalAbove: number;
 }
@@ -49,6 +49,7 @@ export function decideAdmission(limits: GrantLimits, effect: Effect): Admission 
 const UNFORESEEN: Readonly<Partial<Record<Effect, string>>> = {
   alters_mail: 'this changes content of other mail',
   starts_mail: 'this may send mail to recipients that it does not name',
+  starts_mailing: 'this may send mail to recipients that it does not name',
   sends_broadcast: 'this may send mail to recipients that it does not name',
 };
 
@@ -58,13 +59,20 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
       return false;
     case 'broadcasts':
       // What is written into mail of others reaches everybody whom they send to.
-      return effect === 'sends_broadcast' || effect === 'alters_mail';
+      return effect === 'sends_broadcast' || effect === 'starts_mailing' || effect === 'alters_mail';
     case 'sends':
       return effect !== 'changes';
     case 'changes':
       return true;
   }
 }
+
+/**
+ * Reports whether a call with this effect counts as one recipient towards `approvalAbove`. Mail that it starts is sent
+ * later by a job, which no longer knows the app.
+ */
+export const countsAsRecipient = ({ approval }: GrantLimits, effect: Effect): boolean =>
+  approval === 'broadcasts' && effect === 'starts_mail';
 
 /** Refuses mail that a person has to approve first; the listener holds the call that sends it instead. */
 export class BeyondUnapproved extends Refusal {

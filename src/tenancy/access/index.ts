@@ -23,6 +23,7 @@ export {
 } from './access.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export {
+  countsAsRecipient,
   decideAdmission,
   beyond,
   APPROVAL_ABOVE,

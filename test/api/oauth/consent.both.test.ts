@@ -108,6 +108,22 @@ describe('the consent page', () => {
     expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(safe);
   });
 
+  it('starts safe again when an app that could not send asks for more', async () => {
+    const reader = await oauth.register();
+    const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Authorize')?.fields;
+    await oauth.letIn(owner, reader, { scope: 'emails:read' }, { ends: 'never' });
+    const asked = async (scope = 'emails:read emails:send') =>
+      (await oauth.asked(owner, reader, newVerifier(), { scope })).page;
+    expect(fields(await asked('emails:read templates:write'))).toMatchObject({ approval: 'sends', ends: '90' });
+    const first = await asked();
+    expect(fields(first)).toMatchObject({ approval: 'sends', ends: '90' });
+    expect(first.text).toContain('that access cannot send email');
+    await oauth.letIn(owner, reader, { scope: 'templates:write' }, { approval: 'none', ends: 'never' });
+    expect(fields(await asked())).toMatchObject({ approval: 'sends', ends: '90' });
+    await oauth.letIn(owner, reader, { scope: 'emails:read emails:send' }, { approval: 'broadcasts', ends: 'never' });
+    expect(fields(await asked())).toMatchObject({ approval: 'broadcasts', ends: 'never' });
+  });
+
   it('has no host in its policy that would be read as syntax, even for clients registered before that check', async () => {
     for (const uri of ["https://a';b.example/cb", 'https://a,b.example/cb', 'https://*.example/cb']) {
       const old = await oauth.register();

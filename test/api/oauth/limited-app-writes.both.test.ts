@@ -106,6 +106,25 @@ const WRITES: Write[] = [
     },
   ],
   [
+    'a template with an alias, under which others may send it',
+    async () => ['POST', '/templates', { name: newKey(), alias: newKey(), html: '<p>EVIL</p>' }],
+  ],
+  [
+    'the deletion of a template with an alias',
+    async () => {
+      const { body } = await desk.call('POST', '/templates', { name: newKey(), alias: newKey(), html: '<p>Hello</p>' });
+      return ['DELETE', `/templates/${body.id}`];
+    },
+  ],
+  [
+    'the deletion of a published template of a person',
+    async () => {
+      const { body } = await desk.call('POST', '/templates', { name: newKey(), html: '<p>Hello</p>', subject: 'Hi' });
+      expect((await desk.call('POST', `/templates/${body.id}/publish`)).status).toBe(200);
+      return ['DELETE', `/templates/${body.id}`];
+    },
+  ],
+  [
     'the name of a topic, which its pages and confirmations show',
     async () => {
       const { body } = await desk.call('POST', '/topics', { name: newKey(), default_subscription: 'opt_in' });
@@ -179,35 +198,30 @@ const WRITES: Write[] = [
   ],
 ];
 
-/** These start mail or show it to others, and write no text of it. */
-const STARTS = [
-  'that a topic asks for confirmation',
-  'the template with which a topic asks for confirmation',
-  'a topic that asks for confirmation',
-  'a share link to an email',
-];
-const TEXTS = WRITES.filter(([title]) => !STARTS.includes(title));
+/** This shows one email to others: it counts as one recipient. */
+const SHARES = 'a share link to an email';
+const HELD_WITH_BROADCASTS = WRITES.filter(([title]) => title !== SHARES);
 
 describe('an app whose broadcasts a person approves', () => {
-  it.each(TEXTS)('an app whose broadcasts need approval cannot write %s', async (_title, make) => {
+  it.each(HELD_WITH_BROADCASTS)('an app whose broadcasts need approval cannot write %s', async (_title, make) => {
     const token = await tokenFor({ approval: 'broadcasts' });
     const [method, path, body] = await make();
     expect(said(await call(token, method, path, body))).toMatch(WAITS);
   });
 
   it('an app whose broadcasts need approval may still share an email', async () => {
-    const [, make] = WRITES.find(([title]) => title === 'a share link to an email') ?? [];
+    const [, make] = WRITES.find(([title]) => title === SHARES) ?? [];
     const [method = '', path = '', body] = (await make?.()) ?? [];
     expect((await call(await tokenFor({ approval: 'broadcasts' }), method, path, body)).status).toBe(200);
   });
 });
 
-const UNFORESEEN: Effect[] = ['alters_mail', 'starts_mail', 'sends_broadcast'];
+const UNFORESEEN: Effect[] = ['alters_mail', 'starts_mail', 'starts_mailing', 'sends_broadcast'];
 const BEYOND: [name: string, limits: Limits, effects: Effect[], refusal: RegExp][] = [
   ['read_only', { read_only: 'yes' }, ['changes', 'sends', ...UNFORESEEN], /^403 .*read_only/],
   ['own_domains', { own_domains: 'yes' }, UNFORESEEN, /^403 .*limited by recipients/],
   ['emails_per_day', { emails_per_day: '1' }, UNFORESEEN, /^403 .*limited by emails_per_day/],
-  ['approval: broadcasts', { approval: 'broadcasts' }, ['alters_mail', 'sends_broadcast'], WAITS],
+  ['approval: broadcasts', { approval: 'broadcasts' }, ['alters_mail', 'starts_mailing', 'sends_broadcast'], WAITS],
   ['approval: sends', { approval: 'sends' }, ['sends', ...UNFORESEEN], WAITS],
   ['approval: changes', { approval: 'changes' }, ['changes', 'sends', ...UNFORESEEN], WAITS],
 ];
@@ -281,10 +295,22 @@ describe('an app that may not send', () => {
 
   it('an app that may not send cannot move the alias of its own template, which others may send by', async () => {
     const token = await tokenFor({ own_domains: 'yes' });
-    const alias = newKey();
-    const { id } = (await call(token, 'POST', '/templates', { name: 'Mine', html: '<p>Mine.</p>', alias })).body;
+    const { id } = (await call(token, 'POST', '/templates', { name: 'Mine', html: '<p>Mine.</p>' })).body;
     expect(said(await call(token, 'PATCH', `/templates/${id}`, { alias: newKey() }))).toMatch(/^403/);
     expect(said(await call(token, 'PATCH', `/templates/${id}`, { name: 'Still mine' }))).toBe('200');
+  });
+
+  it('an app that may not send may delete its own template until it has an alias or is published', async () => {
+    const token = await tokenFor({ own_domains: 'yes' });
+    const create = async (): Promise<string> =>
+      `/templates/${(await call(token, 'POST', '/templates', { name: 'Mine', html: '<p>Mine.</p>', subject: 'Hi' })).body.id}`;
+    expect(said(await call(token, 'DELETE', await create()))).toBe('200');
+    const named = await create();
+    expect((await desk.call('PATCH', named, { alias: newKey() })).status).toBe(200);
+    expect(said(await call(token, 'DELETE', named))).toMatch(/^403 .*limited by recipients/);
+    const published = await create();
+    expect((await desk.call('POST', `${published}/publish`)).status).toBe(200);
+    expect(said(await call(token, 'DELETE', published))).toMatch(/^403 .*limited by recipients/);
   });
 
   it('an app that may not send may switch the AI helpers', async () => {

@@ -158,12 +158,17 @@ interface ConsentCtx {
   actor: Extract<Actor, { kind: 'session' }>;
 }
 
+/** Limits and scopes of an earlier grant. */
+export interface Earlier extends Limited {
+  scopes: readonly Scope[];
+}
+
 export interface Ask {
   /** Token for the form: valid once, for this page in this session. */
   token: string;
   team: TeamRow;
   /** Limits of an earlier grant of the same app by this person that is still live. */
-  before: Limited | undefined;
+  before: Earlier | undefined;
 }
 
 /** Stores the request for the team of the person's session; returns undefined if they are in none. */
@@ -192,7 +197,9 @@ export async function askForConsent(
     });
     await removeOldConsents(tx, actor.sessionId, CONSENTS_MAX);
   });
-  return { token, team, before: before && { limits: readStored(before.limits), expiresAt: before.expires_at } };
+  if (!before) return { token, team, before };
+  const limited = { limits: readStored(before.limits), expiresAt: before.expires_at };
+  return { token, team, before: { ...limited, scopes: before.scopes.split(' ') as Scope[] } };
 }
 
 /** `false`, or the limits that the person sets for the app, and those of the requested scopes that it gets. */

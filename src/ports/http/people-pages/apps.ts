@@ -40,7 +40,7 @@ const DAYS = [1, 7, 30, 90, 365];
 
 const APPROVALS = [
   { value: 'none', label: 'never' },
-  { value: 'broadcasts', label: 'sends a broadcast, or many emails a day' },
+  { value: 'broadcasts', label: 'sends a broadcast, starts an automation, or sends many emails a day' },
   { value: 'sends', label: 'sends any email or triggers one' },
   { value: 'changes', label: 'changes anything or sends email' },
 ] as const;
@@ -97,7 +97,7 @@ const sendFields = (now: Limited | undefined): Field[] => [
     autocomplete: 'off',
     isOptional: true,
     label: 'How many recipients a day are many',
-    hint: `Applies if you are asked before broadcasts. The default is ${APPROVAL_ABOVE}.`,
+    hint: `Applies if you are asked before broadcasts. Events and changes of contacts count, too. The default is ${APPROVAL_ABOVE}.`,
     value: (now?.limits.approvalAbove ?? APPROVAL_ABOVE).toString(),
   },
   {
@@ -182,7 +182,7 @@ function readExpiry(ends: string, now: number): string | null {
 function describeLimits({ limits, expiresAt }: Limited): string[] {
   const approval =
     limits.approval === 'broadcasts'
-      ? `sends a broadcast, or to more than ${limits.approvalAbove} recipients a day`
+      ? `sends a broadcast, starts an automation, or sends to more than ${limits.approvalAbove} recipients a day`
       : APPROVALS.find(({ value }) => value === limits.approval)?.label;
   return [
     limits.readOnly ? 'Read-only access' : '',
@@ -346,7 +346,8 @@ function renderConsent(
   const target = new URL(request.redirectUri);
   const place = target.host === '' ? target.protocol : target.host;
   const now = store.clock.now();
-  const fields = limitFields(request.scopes, before ?? SAFE_START, before ? chooseDays(before, now) : SAFE_DAYS);
+  const { limited, days } = chooseStart(request.scopes, before, now);
+  const fields = limitFields(request.scopes, limited, days);
   const groups = groupScopes(request.scopes);
   return {
     title: 'Authorize an app',
@@ -381,8 +382,34 @@ const SAFE_DAYS = 90;
 /** The settings that the form starts with for an app that the person has not authorized before. */
 const SAFE_START: Limited = { limits: { ...NO_LIMITS, approval: 'sends' }, expiresAt: null };
 
+type Earlier = NonNullable<Ask['before']>;
+
+/** Reports whether the app asks for sending, or for any changes, for which its earlier access, if any, had no scope. */
+function beginsToSend(scopes: readonly Scope[], before: Earlier | undefined): boolean {
+  const kinds = [(scope: Scope) => MAY_SEND.has(scope), (scope: Scope) => !scope.endsWith(':read')];
+  return kinds.some((isOfKind) => scopes.some(isOfKind) && !before?.scopes.some(isOfKind));
+}
+
+/**
+ * Chooses what the form is filled in with: the limits of the earlier access, or safe ones. When that access was given,
+ * nobody was asked about an app that sends, so its limits are not taken for a decision about this.
+ */
+function chooseStart(
+  scopes: readonly Scope[],
+  before: Earlier | undefined,
+  now: number,
+): { limited: Limited; days: number | null } {
+  if (!before) return { limited: SAFE_START, days: SAFE_DAYS };
+  const days = chooseDays(before, now);
+  if (!beginsToSend(scopes, before)) return { limited: before, days };
+  const approval = before.limits.approval === 'changes' ? 'changes' : SAFE_START.limits.approval;
+  return { limited: { ...before, limits: { ...before.limits, approval } }, days: days ?? SAFE_DAYS };
+}
+
 /** Describes in a sentence what the form is filled in with. */
-function describeStart(scopes: readonly Scope[], before: Limited | undefined): string {
+function describeStart(scopes: readonly Scope[], before: Earlier | undefined): string {
+  if (before && beginsToSend(scopes, before))
+    return 'It already has access, but that access cannot send email. Unless you change this below, you approve each email before it is sent.';
   if (before) return 'It already has access, and the settings of that access are filled in below.';
   const asks = scopes.some((scope) => MAY_SEND.has(scope)) ? 'you approve each email before it is sent, and ' : '';
   return `Unless you change this below, ${asks}access expires after ${SAFE_DAYS} days.`;
