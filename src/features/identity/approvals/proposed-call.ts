@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
+import type { AudienceSample } from './audience-sample.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
 import { listContactSegments } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
@@ -69,6 +70,8 @@ export interface ReviewedCall {
   bytes: number;
   /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
+  /** Samples the recipients of the broadcast that the call sends, to compare with `before`; null if it sends none. */
+  sampleRecipients(before: AudienceSample | null): Promise<AudienceSample | null>;
   /** Ids of the objects that are shown, and of those that decide who gets the mail. */
   ids: string[];
 }

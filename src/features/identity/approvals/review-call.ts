@@ -14,6 +14,7 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
+import { sampleRecipients } from './audience-sample.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
@@ -50,6 +51,7 @@ interface Showing {
   messages: ApprovalMessage[];
   sender: Content['sender'];
   audience: Content['audience'];
+  sampleRecipients: ReviewedCall['sampleRecipients'];
   changes: Content['changes'];
   ids: string[];
   /** The ids of files; the name and size alone could belong to another file. */
@@ -60,8 +62,8 @@ interface Showing {
 
 /**
  * Reads what a call names and does not contain. A person approves what they see, so the hash covers everything that is
- * shown, except the number of contacts, which changes all the time. Missing objects are not shown; the call itself will
- * report them.
+ * shown, except the recipients of a broadcast, which change all the time and are compared by their sample. Missing
+ * objects are not shown; the call itself will report them.
  */
 export async function reviewCall(
   ctx: Ctx<World>,
@@ -74,6 +76,7 @@ export async function reviewCall(
     messages: [],
     sender: null,
     audience: null,
+    sampleRecipients: async () => null,
     changes: [],
     ids: [],
     files: [],
@@ -92,7 +95,8 @@ export async function reviewCall(
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
     .digest('base64url');
-  return { content, bytes: Buffer.byteLength(JSON.stringify(content)), hash, ids: [...new Set(ids)] };
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  return { content, bytes, hash, sampleRecipients: showing.sampleRecipients, ids: [...new Set(ids)] };
 }
 
 async function ifThere(work: Promise<void>): Promise<void> {
@@ -258,6 +262,8 @@ async function showAudience(showing: Showing, segmentId: string | null, topicId:
     ...counts,
   };
   showing.audience = audience;
+  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
+  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
   if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
 }
 
