@@ -39,7 +39,7 @@ export {
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
-export { listContactSegments } from './contacts/read-contacts.ts';
+export { getContact, listContactSegments } from './contacts/read-contacts.ts';
 export {
   countMembers,
   getSegmentMetrics,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 // What one app has waiting binds all its grants.
 afterEach(async () => {
-  expect((await owner.call('POST', '/approvals/reject', { app: app.client_id })).status).toBe(200);
+  expect((await owner.call('POST', '/approvals/reject', { app: app.clientId })).status).toBe(200);
 });
 afterAll(() => scene.close());
 

@@ -31,6 +31,7 @@ import {
   heldText,
   readIdempotencyKey,
   changedBy,
+  mustHaveAllowedHeaders,
   BROADCAST_TEXTS,
   CONTENT_BYTES_MAX,
   readCall,
@@ -123,6 +124,7 @@ export async function proposeCall(
   { files, review }: { files: readonly HeldFile[]; review: ReviewCall },
 ): Promise<{ answered: unknown }> {
   const { store, teamId, actor } = ctx;
+  mustHaveAllowedHeaders(call);
   const text = callText(call);
   if (Buffer.byteLength(text) > CALL_BYTES_MAX) {
     throw refuse('invalid_permission', {
@@ -307,7 +309,9 @@ async function readContent(row: ApprovalRow, review: ReviewCall): Promise<Approv
     hasGrown(row.seen_contacts, audience?.subscribed) ||
     isReplaced(before, await sampleRecipients(before));
   // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
-  if (bytes > CONTENT_BYTES_MAX) return { is_changed: true, messages: [], sender: null, audience: null, changes: [] };
+  if (bytes > CONTENT_BYTES_MAX) {
+    return { is_changed: true, messages: [], sender: null, audience: null, automation: null, changes: [] };
+  }
   return {
     is_changed: isChanged,
     ...content,
@@ -446,7 +450,7 @@ const fileChanged = ({ field, url }: HeldFile): Refusal =>
 const changed = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'Content of this request (a broadcast, a draft, an inbox or a template) has changed since the app made it. Reject the request, and have the app make it again.',
+    say: 'Content of this request (a broadcast, a draft, an inbox, a template, an automation or what it refers to) has changed since the app made it. Reject the request, and have the app make it again.',
   });
 const grown = (before: number, now: number): Refusal =>
   refuse('validation_error', {

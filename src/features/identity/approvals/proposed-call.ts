@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
-import { Refusal } from '../../../platform/refusal.ts';
+import { invalidFields, Refusal } from '../../../platform/refusal.ts';
+import { headerFault } from '../../../protocol/mime/index.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
 import type { AudienceSample } from './audience-sample.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
@@ -60,6 +61,27 @@ export function readCall(operationId: string, text: string): { call: ProposedCal
 
 export const hashCall = (operationId: string, text: string): string =>
   createHash('sha256').update(`${operationId} ${text}`).digest('base64url');
+
+/** Returns the additional headers of a mail in a body. */
+export const listHeaders = (mail: unknown): { name: string; value: string }[] => {
+  const headers = typeof mail === 'object' && mail !== null ? (mail as { headers?: unknown }).headers : undefined;
+  if (typeof headers !== 'object' || headers === null) return [];
+  return Object.entries(headers).map(([name, value]) => ({ name, value: String(value) }));
+};
+
+/** Throws if a mail in the call has a header that would be refused when it is sent, before a person reviews it. */
+export function mustHaveAllowedHeaders({ body }: ProposedCall): void {
+  const mails: readonly (readonly [at: string, mail: unknown])[] = Array.isArray(body)
+    ? (body as unknown[]).map((mail, i) => [`${i}.`, mail] as const)
+    : [['', body]];
+  const faults = mails.flatMap(([at, mail]) =>
+    listHeaders(mail).flatMap(({ name, value }) => {
+      const message = headerFault(name, value);
+      return message === undefined ? [] : [{ path: `${at}headers.${name}`, message }];
+    }),
+  );
+  if (faults.length > 0) throw invalidFields(faults);
+}
 
 export type Content = Omit<ApprovalContent, 'is_changed'>;
 
