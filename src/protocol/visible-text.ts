@@ -3,7 +3,7 @@
  * marks, zero-width and tag characters, and fillers. The joiners of emoji and of some scripts, and the selectors of emoji
  * are harmless.
  */
-const UNSEEN =
+export const UNSEEN =
   /[\p{Cc}\u2028\u2029]|(?![\u200c\u200d\ufe0e\ufe0f])[\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Surrogate}/gu;
 
 const escape = (found: string): string =>
