@@ -1,4 +1,4 @@
-import { escapeUnseen, escapeUnseenInLines } from '../../src/protocol/visible-text.ts';
+import { escapeUnseen, escapeUnseenInLines } from '../../src/contract/index.ts';
 import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
 import type { AnswerOf, FieldsOf, ItemOf, Tone } from './family.ts';
 

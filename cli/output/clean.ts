@@ -1,4 +1,4 @@
-import { UNSEEN } from '../../src/protocol/visible-text.ts';
+import { UNSEEN } from '../../src/contract/index.ts';
 
 /**
  * Replaces control characters, bidirectional overrides and the like by visible marks, because text of untrusted senders

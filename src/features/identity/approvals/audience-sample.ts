@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { sampleSubscribers, type IdWindow } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 
@@ -9,7 +9,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
  */
 export interface AudienceSample {
   window: IdWindow;
-  /** In base64url. A hash without a key could be met by an address made for it. */
+  /** In hexadecimal. A hash without a key could be met by an address made for it. */
   key: string;
   /** Hashes of `HASH_CHARS` characters each, sorted and joined. */
   hashes: string;
@@ -21,9 +21,9 @@ const ENDINGS = 0x1_0000;
 
 const writeEnding = (value: number): string => value.toString(16).padStart(4, '0');
 
-function chooseWindow(contacts: number): IdWindow {
+function chooseWindow({ ids }: Ctx['store'], contacts: number): IdWindow {
   const size = contacts <= SAMPLE_MAX ? ENDINGS : Math.max(1, Math.ceil((ENDINGS * SAMPLE_MAX) / contacts));
-  const from = randomInt(0, ENDINGS - size + 1);
+  const from = Number.parseInt(ids.hex(6), 16) % (ENDINGS - size + 1);
   return { from: writeEnding(from), to: writeEnding(from + size - 1) };
 }
 
@@ -33,8 +33,8 @@ export async function sampleRecipients(
   to: { segmentId: string; topicId: string | null; contacts: number },
   before: AudienceSample | null,
 ): Promise<AudienceSample> {
-  const window = before?.window ?? chooseWindow(to.contacts);
-  const key = before?.key ?? randomBytes(16).toString('base64url');
+  const window = before?.window ?? chooseWindow(ctx.store, to.contacts);
+  const key = before?.key ?? ctx.store.ids.hex(16);
   const addresses = await sampleSubscribers(ctx, { segmentId: to.segmentId, topicId: to.topicId, window });
   const hashes = addresses
     .map((address) => createHmac('sha256', key).update(address).digest('base64url').slice(0, HASH_CHARS))

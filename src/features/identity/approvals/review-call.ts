@@ -403,13 +403,7 @@ const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => P
 };
 
 /** Operations that create something whose fields are not a message. */
-const CREATES = new Set([
-  'createContactProperty',
-  'createTopic',
-  'createContact',
-  'createAudienceContact',
-  'sendEvent',
-]);
+const CREATES = new Set(['createContactProperty', 'createTopic', 'sendEvent']);
 
 const toDeletion = (before: object): Content['changes'] =>
   Object.entries(before).map(([field, value]) => ({ field, before: value as unknown, after: null }));

@@ -1,7 +1,12 @@
-import type { AnswerOf, ApprovalContent, ApprovalMessage } from '../../../contract/index.ts';
+import {
+  escapeUnseen,
+  escapeUnseenInLines,
+  type AnswerOf,
+  type ApprovalContent,
+  type ApprovalMessage,
+} from '../../../contract/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { escapeUnseen, escapeUnseenInLines } from '../../../protocol/visible-text.ts';
 import { bdi as isolate } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {
