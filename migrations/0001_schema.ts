@@ -2313,6 +2313,8 @@ create table approvals (
   -- Set for a call that sends a broadcast: the broadcast, and how many contacts of its segment wanted mail when the app asked.
   broadcast_id ${id},
   seen_contacts integer,
+  -- Keyed hashes of the addresses that the broadcast would be sent to, or of a sample of them; with the key and the sample, JSON.
+  seen_audience text,
   -- JSON: recipient, number of recipients, subject and changed fields, as lists show them.
   about text
 );

@@ -1,3 +1,4 @@
+import { escapeUnseen, escapeUnseenInLines } from '../../src/contract/index.ts';
 import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
 import type { AnswerOf, FieldsOf, ItemOf, Tone } from './family.ts';
 
@@ -23,9 +24,9 @@ function aboutInWords(about: Summary['about']): string {
   const { to, recipients, subject, changes } = about;
   const count = recipients === null || recipients === 1 ? '' : ` (${recipients})`;
   return [
-    to === null ? '' : `to ${to}${count}`,
-    subject === null ? '' : `“${subject}”`,
-    changes.length === 0 ? '' : `changes ${changes.join(', ')}`,
+    to === null ? '' : `to ${escapeUnseen(to)}${count}`,
+    subject === null ? '' : `“${escapeUnseen(subject)}”`,
+    changes.length === 0 ? '' : `changes ${escapeUnseen(changes.join(', '))}`,
   ]
     .filter((part) => part !== '')
     .join(': ');
@@ -34,9 +35,10 @@ function aboutInWords(about: Summary['about']): string {
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
 
 const lines = (rows: Readonly<Record<string, string>>): string[] =>
-  Object.entries(rows).flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${value}`]));
+  Object.entries(rows).flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${escapeUnseen(value)}`]));
 
-const jsonOrText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+const jsonOrText = (value: unknown): string =>
+  escapeUnseenInLines(typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
 function messageText(message: Message): string {
   const { kind, name, fallbacks, attachments } = message;
@@ -54,17 +56,21 @@ function messageText(message: Message): string {
     Subject: message.subjects.join(' / '),
     'Preview text': message.preview_text ?? '',
     Template: kind === 'template' ? '' : (message.template ?? ''),
+    Alias: message.alias ?? '',
+    Headers: message.headers.map(({ name: header, value }) => `${header}: ${value}`).join(' / '),
     'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
     Attachments: files.join(', '),
   });
-  const bodies = [message.text, message.html].filter((body) => body !== null && body !== '');
+  const bodies = [message.text, message.html]
+    .filter((body) => body !== null && body !== '')
+    .map((body) => escapeUnseenInLines(body ?? ''));
   return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
 }
 
 /** Formats everything that a person approves, as the page of the server does. */
-function contentText({ messages, sender, audience, changes }: Content): string | null {
+function contentText({ messages, sender, audience, automation, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
   const earlier = before === audience?.subscribed ? '' : ` (${before} when the app made the request)`;
@@ -78,9 +84,21 @@ function contentText({ messages, sender, audience, changes }: Content): string |
   });
   const changed = changes.map(
     ({ field, before: was, after }) =>
-      `CHANGES ${field}\nNow: ${jsonOrText(was)}\nAfter approval: ${jsonOrText(after)}`,
+      `CHANGES ${escapeUnseen(field)}\nNow: ${jsonOrText(was)}\nAfter approval: ${jsonOrText(after)}`,
   );
-  const parts = [whom.join('\n'), ...messages.map(messageText), ...changed].filter((part) => part !== '');
+  const does = automation
+    ? [
+        ...lines({
+          AUTOMATION: automation.name ?? '',
+          Status: automation.status ?? '',
+          'Runs again': automation.reentry ?? '',
+        }),
+        ...automation.steps.map((step) => `- ${escapeUnseen(step)}`),
+      ]
+    : [];
+  const parts = [whom.join('\n'), ...messages.map(messageText), does.join('\n'), ...changed].filter(
+    (part) => part !== '',
+  );
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 
@@ -108,7 +126,7 @@ export const approvals = withRemaining({
           files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
       },
       content: { kind: 'body', value: ({ content }) => content && contentText(content) },
-      call: { kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
+      call: { kind: 'body', value: ({ call }) => escapeUnseenInLines(JSON.stringify(call, null, 2)) },
     },
     columns: [
       'id',

@@ -1,8 +1,10 @@
+import { UNSEEN } from '../../src/contract/index.ts';
+
 /**
  * Replaces control characters, bidirectional overrides and the like by visible marks, because text of untrusted senders
- * must not control the terminal. The joiners of emoji and of some scripts are Cf too, and harmless.
+ * must not control the terminal.
  */
-export const clean = (text: string): string => text.toWellFormed().replaceAll(STEERING, '\uFFFD');
+export const clean = (text: string): string => text.toWellFormed().replaceAll(UNSEEN, '\uFFFD');
 
 /** The same for a text of several lines, which keeps its line ends and tabs. */
 export const cleanLines = (text: string): string =>
@@ -14,13 +16,10 @@ export const cleanLines = (text: string): string =>
 
 /** Returns JSON of exactly this value, in which control characters are escaped. */
 export const cleanJson = (value: unknown, indent = 0): string =>
-  JSON.stringify(value, undefined, indent).replaceAll(
-    // JSON.stringify escapes the C0 range itself; line ends in its output are its own.
-    /[\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu,
-    (found) => [...Array(found.length).keys()].map((at) => escape(found.charCodeAt(at))).join(''),
+  // JSON.stringify escapes the C0 range itself; line ends in its output are its own.
+  JSON.stringify(value, undefined, indent).replaceAll(UNSEEN, (found) =>
+    found === '\n' ? found : [...Array(found.length).keys()].map((at) => escape(found.charCodeAt(at))).join(''),
   );
-
-const STEERING = /[\p{Cc}\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu;
 
 const escape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
 

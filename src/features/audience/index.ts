@@ -39,8 +39,15 @@ export {
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
-export { listContactSegments } from './contacts/read-contacts.ts';
-export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
+export { getContact, listContactSegments } from './contacts/read-contacts.ts';
+export {
+  countMembers,
+  getSegmentMetrics,
+  joinSegments,
+  membersPage,
+  sampleSubscribers,
+} from './contacts/segment-members.ts';
+export type { IdWindow } from './contacts/audience.store.ts';
 export { textsAfter } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 

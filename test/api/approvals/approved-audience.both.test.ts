@@ -1,5 +1,5 @@
 // An approved broadcast goes to the contacts it was approved for, with the approved text, until it has been sent.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { createOauth, type OauthApp } from '../../rig/oauth.ts';
@@ -18,6 +18,10 @@ beforeAll(async () => {
   oauth = createOauth(scene);
   app = await oauth.register();
   owner = await createPeople(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+});
+// What one app has waiting binds all its grants.
+afterEach(async () => {
+  expect((await owner.call('POST', '/approvals/reject', { app: app.clientId })).status).toBe(200);
 });
 afterAll(() => scene.close());
 
@@ -146,6 +150,107 @@ describe('the approval of a broadcast', () => {
     const { approvalId } = await waiting(token, segment);
     await contact({ segments: [{ id: segment }] });
     expect((await approve(approvalId)).body.status).toBe('done');
+  });
+});
+
+describe('the recipients of a broadcast that waits for approval', () => {
+  /** Starts runs that after 10 minutes do the step for the contacts. */
+  const slowly = async (key: string, step: object, emails: readonly string[]): Promise<void> => {
+    const name = `event_${++count}`;
+    expect(said(await desk.call('POST', '/events', { name }))).toBe('201');
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: name } },
+      { key: 'wait', type: 'delay', config: { duration: '10 minutes' } },
+      { key: 'act', ...step },
+    ];
+    const connections = [
+      { from: 'start', to: 'wait' },
+      { from: 'wait', to: 'act' },
+    ];
+    expect(said(await call(key, 'POST', '/automations', { name, status: 'enabled', steps, connections }))).toBe('201');
+    for (const email of emails) {
+      expect(said(await call(key, 'POST', '/events/send', { event: name, email }))).toMatch(/^20/);
+    }
+  };
+  const members = async (number: number, more: object = {}): Promise<string[]> => {
+    const emails: string[] = [];
+    for (let n = 0; n < number; n++) emails.push(await contact(more));
+    return emails;
+  };
+  const replaced = /^422 This would now go to other contacts/;
+
+  it.each([1, 3])(
+    'an approval for %s contacts is refused when runs that were started before it have replaced them by as many others',
+    async (number) => {
+      const segment = await createSegment();
+      const olds = await members(number, { segments: [{ id: segment }] });
+      const news = await members(number);
+      // The steps of a person's automation are not held, and replace the contacts as well as those of an app.
+      await slowly(desk.team.key, { type: 'add_to_segment', config: { segment_id: segment } }, news);
+      await slowly(desk.team.key, { type: 'contact_update', config: { unsubscribed: true } }, olds);
+      await scene.settled();
+      const token = await tokenFor('broadcasts');
+      const { id, approvalId } = await waiting(token, segment);
+      const path = `/approvals/${approvalId}`;
+      expect((await desk.call('GET', path)).body.content.is_changed).toBe(false);
+      scene.clock.advance(11 * 60_000);
+      await scene.settled();
+      expect((await desk.call('GET', path)).body.content).toMatchObject({
+        is_changed: true,
+        audience: { subscribed: number, subscribed_before: number },
+      });
+      expect(said(await approve(approvalId))).toMatch(replaced);
+      await scene.settled();
+      expect([...olds, ...news].map((email) => mailsTo(scene, email).length)).toEqual(Array(2 * number).fill(0));
+      // The app asks again, and the person sees the present recipients.
+      const again = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details.approval_id as string;
+      expect(again).not.toBe(approvalId);
+      expect((await approve(again)).body.status).toBe('done');
+    },
+  );
+
+  it('an approval is refused when as many contacts have opted in to the topic as have opted out of it', async () => {
+    const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_out' })).body
+      .id as string;
+    const segment = await createSegment();
+    const opted = (subscription: string) => ({ topics: [{ id: topic, subscription }] });
+    const [first] = await members(1, { segments: [{ id: segment }], ...opted('opt_in') });
+    const [second] = await members(1, { segments: [{ id: segment }] });
+    const { approvalId } = await waiting(await tokenFor('broadcasts'), segment, { topic_id: topic });
+    const change = async (email: string | undefined, subscription: string): Promise<void> => {
+      const { status } = await desk.call('PATCH', `/contacts/${email}/topics`, opted(subscription).topics as never);
+      expect(status).toBe(200);
+    };
+    await change(first, 'opt_out');
+    await change(second, 'opt_in');
+    expect(said(await approve(approvalId))).toMatch(replaced);
+  });
+
+  it('an approval stays valid when one contact in a hundred has been replaced', async () => {
+    const segment = await createSegment();
+    const [first] = await members(100, { segments: [{ id: segment }] });
+    const { approvalId } = await waiting(await tokenFor('broadcasts'), segment);
+    expect((await desk.call('DELETE', `/contacts/${first}`)).status).toBe(200);
+    await members(1, { segments: [{ id: segment }] });
+    expect((await approve(approvalId)).body.status).toBe('done');
+  });
+
+  it('another grant of the same app cannot change the recipients, while a grant of another app can', async () => {
+    const segment = await createSegment();
+    const [first] = await members(1, { segments: [{ id: segment }] });
+    const [second] = await members(1);
+    const { approvalId } = await waiting(await tokenFor('broadcasts'), segment);
+    const other = await tokenFor('broadcasts');
+    const away = `/contacts/${first}/segments/${segment}`;
+    const into = `/contacts/${second}/segments/${segment}`;
+    expect(said(await call(other, 'DELETE', away))).toMatch(UNTIL_DECIDED);
+    expect(said(await call(other, 'POST', into))).toMatch(UNTIL_DECIDED);
+    const otherApp = await oauth.register();
+    const token = (await oauth.letIn(owner, otherApp, { scope: SCOPE_NAMES.join(' ') }, { approval: 'broadcasts' }))
+      .access_token;
+    expect(said(await call(token, 'DELETE', away))).toBe('200');
+    expect(said(await call(token, 'POST', into))).toBe('200');
+    expect(said(await approve(approvalId))).toMatch(replaced);
   });
 });
 

@@ -17,6 +17,8 @@ export interface ApprovalRow {
   broadcast_id: string | null;
   /** Number of subscribed contacts in its segment when the app asked. */
   seen_contacts: number | null;
+  /** Sample of the addresses it would be sent to, as `writeSample` formats it; null if it sends no broadcast. */
+  seen_audience: string | null;
   /** JSON of `ApprovalAbout`. */
   about: string | null;
   status: StoredStatus;
@@ -42,6 +44,7 @@ const NEW = [
   'subject_ids',
   'broadcast_id',
   'seen_contacts',
+  'seen_audience',
   'about',
   'status',
   'created_at',
@@ -82,26 +85,39 @@ export async function countPending(tx: Executor, grantId: string, now: number): 
   return Number((await tx.get<{ n: number }>(sql, [grantId, now]))?.n ?? 0);
 }
 
-/** Returns the subjects of calls that wait for a decision or are running. */
+/** An app in a team: all grants that people of the team gave to the client of this grant. */
+export interface AppInTeam {
+  teamId: string;
+  grantId: string;
+}
+
+const ofApp = (columns: { team: string; grant: string }): string => `${columns.team} = ? and ${columns.grant} in
+  (select id from oauth_grants where client_id = (select client_id from oauth_grants where id = ?))`;
+
+/** Returns the subjects of calls of an app that wait for a decision or are running. */
 export const subjectsThatWait = async (
   db: Executor,
-  { grantId, now, brokenOff }: { grantId: string; now: number; brokenOff: number },
+  { teamId, grantId }: AppInTeam,
+  { now, brokenOff }: { now: number; brokenOff: number },
 ): Promise<Set<string>> => {
   const rows = await db.all<{ subject_ids: string }>(
-    `select subject_ids from approvals where grant_id = ? and subject_ids <> '[]'
+    `select subject_ids from approvals where ${ofApp({ team: 'team_id', grant: 'grant_id' })} and subject_ids <> '[]'
       and ((status = 'pending' and expires_at > ?) or (status = 'running' and decided_at > ?))`,
-    [grantId, now, brokenOff],
+    [teamId, grantId, now, brokenOff],
   );
   return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
 };
 
-/** Returns the subjects of the calls whose broadcast has not been sent yet. A canceled broadcast does not count. */
-export const subjectsThatLeave = async (db: Executor, grantId: string): Promise<Set<string>> => {
+/**
+ * Returns the subjects of the calls of an app whose broadcast has not been sent yet. A canceled broadcast does not
+ * count.
+ */
+export const subjectsThatLeave = async (db: Executor, { teamId, grantId }: AppInTeam): Promise<Set<string>> => {
   const rows = await db.all<{ subject_ids: string }>(
     `select a.subject_ids from approvals a join broadcasts b on b.id = a.broadcast_id
-      where a.grant_id = ? and a.broadcast_id is not null and a.status in ('running', 'done')
+      where ${ofApp({ team: 'a.team_id', grant: 'a.grant_id' })} and a.broadcast_id is not null and a.status in ('running', 'done')
       and b.status in ('scheduled', 'queued', 'sending')`,
-    [grantId],
+    [teamId, grantId],
   );
   return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
 };

@@ -4,6 +4,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { authorize, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
+import { isReplaced, readSample, writeSample, type AudienceSample } from './audience-sample.ts';
 import { notifyByMail } from '../accounts/passwords.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
 import {
@@ -30,6 +31,7 @@ import {
   heldText,
   readIdempotencyKey,
   changedBy,
+  mustHaveAllowedHeaders,
   BROADCAST_TEXTS,
   CONTENT_BYTES_MAX,
   readCall,
@@ -122,6 +124,7 @@ export async function proposeCall(
   { files, review }: { files: readonly HeldFile[]; review: ReviewCall },
 ): Promise<{ answered: unknown }> {
   const { store, teamId, actor } = ctx;
+  mustHaveAllowedHeaders(call);
   const text = callText(call);
   if (Buffer.byteLength(text) > CALL_BYTES_MAX) {
     throw refuse('invalid_permission', {
@@ -135,12 +138,16 @@ export async function proposeCall(
       say: `This call needs approval (approval of its grant), but it refers to more than ${CONTENT_BYTES_MAX} bytes of content, more than a person can review at once; split it into several calls.`,
     });
   }
+  const earlier = await newestOfCall(store.db, { grantId: actor.grantId, callHash });
+  const recipients = await looked.sampleRecipients(
+    earlier?.status === 'pending' ? readSample(earlier.seen_audience) : null,
+  );
   const now = store.clock.now();
   const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
     // Locks the grant, so that of two concurrent calls the second finds what the first has requested.
     const clientName = await nameOfGrant(tx, actor.grantId);
     const before = await newestOfCall(tx, { grantId: actor.grantId, callHash });
-    if (before && isSame(before, { call, now, looked })) return before;
+    if (before && isSame(before, { call, now, looked, recipients })) return before;
     const pending = await countPending(tx, actor.grantId, now);
     if (pending >= PENDING_MAX) throw tooMany();
     const row: NewOne = {
@@ -155,6 +162,7 @@ export async function proposeCall(
       subject_ids: JSON.stringify(looked.ids),
       broadcast_id: broadcastIn(call),
       seen_contacts: looked.content.audience?.subscribed ?? null,
+      seen_audience: writeSample(recipients),
       about: JSON.stringify(summarize(call, looked.content)),
       status: 'pending',
       created_at: now,
@@ -192,9 +200,9 @@ function summarize({ path, body }: ProposedCall, { messages, audience, changes }
 export async function mustLeaveWaitingMail(ctx: AppCtx, call: ProposedCall): Promise<void> {
   const { db, clock } = ctx.store;
   const now = clock.now();
-  const { grantId } = ctx.actor;
-  const waiting = await subjectsThatWait(db, { grantId, now, brokenOff: brokenOffBefore(now) });
-  const leaving = await subjectsThatLeave(db, grantId);
+  const app = { teamId: ctx.teamId, grantId: ctx.actor.grantId };
+  const waiting = await subjectsThatWait(db, app, { now, brokenOff: brokenOffBefore(now) });
+  const leaving = await subjectsThatLeave(db, app);
   // The text of a broadcast is fixed once it is sent or scheduled.
   leaving.delete(BROADCAST_TEXTS);
   if (waiting.size + leaving.size === 0) return;
@@ -225,12 +233,18 @@ type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result
  */
 const isSame = (
   row: ApprovalRow,
-  { call, now, looked }: { call: ProposedCall; now: number; looked: ReviewedCall },
+  {
+    call,
+    now,
+    looked,
+    recipients,
+  }: { call: ProposedCall; now: number; looked: ReviewedCall; recipients: AudienceSample | null },
 ): boolean =>
   (row.status === 'pending' &&
     row.expires_at > now &&
     row.seen_hash === looked.hash &&
-    !hasGrown(row.seen_contacts, looked.content.audience?.subscribed)) ||
+    !hasGrown(row.seen_contacts, looked.content.audience?.subscribed) &&
+    !isReplaced(readSample(row.seen_audience), recipients)) ||
   (row.status === 'done' && readIdempotencyKey(call) !== undefined) ||
   row.status === 'running';
 
@@ -287,11 +301,17 @@ export async function getApproval(
 
 async function readContent(row: ApprovalRow, review: ReviewCall): Promise<ApprovalContent> {
   const { call, files } = readCall(row.operation_id, row.call);
-  const { content, bytes, hash } = await review(call, files);
+  const before = readSample(row.seen_audience);
+  const { content, bytes, hash, sampleRecipients } = await review(call, files);
   const { audience } = content;
-  const isChanged = hash !== row.seen_hash || hasGrown(row.seen_contacts, audience?.subscribed);
+  const isChanged =
+    hash !== row.seen_hash ||
+    hasGrown(row.seen_contacts, audience?.subscribed) ||
+    isReplaced(before, await sampleRecipients(before));
   // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
-  if (bytes > CONTENT_BYTES_MAX) return { is_changed: true, messages: [], sender: null, audience: null, changes: [] };
+  if (bytes > CONTENT_BYTES_MAX) {
+    return { is_changed: true, messages: [], sender: null, audience: null, automation: null, changes: [] };
+  }
   return {
     is_changed: isChanged,
     ...content,
@@ -332,10 +352,12 @@ export async function approveCall(
   const { call, files } = await fill(held.call);
   const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
   if (other) throw fileChanged(other);
-  const { hash, content } = await review(held.call, files);
+  const before = readSample(row.seen_audience);
+  const { hash, content, sampleRecipients } = await review(held.call, files);
   if (hash !== row.seen_hash) throw changed();
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
+  if (isReplaced(before, await sampleRecipients(before))) throw replaced();
   await claim(ctx, id, { status: 'running', reason: null });
   const approved = { ...actor, approvedContacts: now ?? null };
   const end = await runToEnd(() =>
@@ -428,12 +450,18 @@ const fileChanged = ({ field, url }: HeldFile): Refusal =>
 const changed = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'Content of this request (a broadcast, a draft, an inbox or a template) has changed since the app made it. Reject the request, and have the app make it again.',
+    say: 'Content of this request (a broadcast, a draft, an inbox, a template, an automation or what it refers to) has changed since the app made it. Reject the request, and have the app make it again.',
   });
 const grown = (before: number, now: number): Refusal =>
   refuse('validation_error', {
     status: 422,
     say: `This would now go to ${now} contacts. It was ${before} when the app made the request, so the audience has grown by more than a tenth. Check the segment, reject the request, and have the app make it again.`,
+  });
+
+const replaced = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'This would now go to other contacts than when the app made the request: contacts of the segment were replaced. Check the segment, reject the request, and have the app make it again.',
   });
 
 const KEPT_MS = 90 * 24 * 3_600_000;

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
-import { Refusal } from '../../../platform/refusal.ts';
+import { invalidFields, Refusal } from '../../../platform/refusal.ts';
+import { headerFault } from '../../../protocol/mime/index.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
+import type { AudienceSample } from './audience-sample.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
 import { listContactSegments } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
@@ -60,6 +62,27 @@ export function readCall(operationId: string, text: string): { call: ProposedCal
 export const hashCall = (operationId: string, text: string): string =>
   createHash('sha256').update(`${operationId} ${text}`).digest('base64url');
 
+/** Returns the additional headers of a mail in a body. */
+export const listHeaders = (mail: unknown): { name: string; value: string }[] => {
+  const headers = typeof mail === 'object' && mail !== null ? (mail as { headers?: unknown }).headers : undefined;
+  if (typeof headers !== 'object' || headers === null) return [];
+  return Object.entries(headers).map(([name, value]) => ({ name, value: String(value) }));
+};
+
+/** Throws if a mail in the call has a header that would be refused when it is sent, before a person reviews it. */
+export function mustHaveAllowedHeaders({ body }: ProposedCall): void {
+  const mails: readonly (readonly [at: string, mail: unknown])[] = Array.isArray(body)
+    ? (body as unknown[]).map((mail, i) => [`${i}.`, mail] as const)
+    : [['', body]];
+  const faults = mails.flatMap(([at, mail]) =>
+    listHeaders(mail).flatMap(({ name, value }) => {
+      const message = headerFault(name, value);
+      return message === undefined ? [] : [{ path: `${at}headers.${name}`, message }];
+    }),
+  );
+  if (faults.length > 0) throw invalidFields(faults);
+}
+
 export type Content = Omit<ApprovalContent, 'is_changed'>;
 
 /** Content that a call names and does not contain, at one moment. */
@@ -69,6 +92,8 @@ export interface ReviewedCall {
   bytes: number;
   /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
+  /** Samples the recipients of the broadcast that the call sends, to compare with `before`; null if it sends none. */
+  sampleRecipients(before: AudienceSample | null): Promise<AudienceSample | null>;
   /** Ids of the objects that are shown, and of those that decide who gets the mail. */
   ids: string[];
 }

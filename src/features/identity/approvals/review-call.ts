@@ -8,12 +8,14 @@ import {
   ANY_CONTACTS,
   BROADCAST_TEXTS,
   FILTERED,
+  listHeaders,
   type Content,
   type HeldFile,
   type ReviewedCall,
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
+import { sampleRecipients } from './audience-sample.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
@@ -25,6 +27,7 @@ import {
 } from '../../campaigns/index.ts';
 import {
   declaredProperties,
+  getContact,
   getContactProperty,
   getSegmentMetrics,
   getSegment,
@@ -50,6 +53,8 @@ interface Showing {
   messages: ApprovalMessage[];
   sender: Content['sender'];
   audience: Content['audience'];
+  automation: Content['automation'];
+  sampleRecipients: ReviewedCall['sampleRecipients'];
   changes: Content['changes'];
   ids: string[];
   /** The ids of files; the name and size alone could belong to another file. */
@@ -60,8 +65,8 @@ interface Showing {
 
 /**
  * Reads what a call names and does not contain. A person approves what they see, so the hash covers everything that is
- * shown, except the number of contacts, which changes all the time. Missing objects are not shown; the call itself will
- * report them.
+ * shown, except the recipients of a broadcast, which change all the time and are compared by their sample. Missing
+ * objects are not shown; the call itself will report them.
  */
 export async function reviewCall(
   ctx: Ctx<World>,
@@ -74,6 +79,8 @@ export async function reviewCall(
     messages: [],
     sender: null,
     audience: null,
+    automation: null,
+    sampleRecipients: async () => null,
     changes: [],
     ids: [],
     files: [],
@@ -85,14 +92,15 @@ export async function reviewCall(
   await ifThere(showAutomation(showing));
   await ifThere(showChanges(showing));
   await showTemplates(showing);
-  const { messages, sender, audience, changes, ids } = showing;
-  const content = { messages, sender, audience, changes };
+  const { messages, sender, audience, automation, changes, ids } = showing;
+  const content = { messages, sender, audience, automation, changes };
   const to = audience && { segment: audience.segment_id, topic: audience.topic_id };
-  const seen = { messages, sender, to, changes, files: showing.files };
+  const seen = { messages, sender, to, automation, changes, files: showing.files };
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
     .digest('base64url');
-  return { content, bytes: Buffer.byteLength(JSON.stringify(content)), hash, ids: [...new Set(ids)] };
+  const bytes = Buffer.byteLength(JSON.stringify(content));
+  return { content, bytes, hash, sampleRecipients: showing.sampleRecipients, ids: [...new Set(ids)] };
 }
 
 async function ifThere(work: Promise<void>): Promise<void> {
@@ -126,6 +134,8 @@ function buildMessage(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMes
     html: null,
     text: null,
     template: null,
+    alias: null,
+    headers: [],
     fallbacks: {},
     attachments: [],
     ...fields,
@@ -155,7 +165,8 @@ async function showEmails({ ctx, call, messages, templates }: Showing): Promise<
         to: listIn(email['to']),
         cc: listIn(email['cc']),
         bcc: listIn(email['bcc']),
-        reply_to: listIn(email['reply_to']),
+        reply_to: [...listIn(email['reply_to']), ...repliesTo(listHeaders(email))],
+        headers: listHeaders(email),
         subjects: listIn(email['subject']),
         html: textIn(email['html']),
         text: textIn(email['text']),
@@ -165,6 +176,10 @@ async function showEmails({ ctx, call, messages, templates }: Showing): Promise<
     );
   }
 }
+
+/** Returns the values of Reply-To among additional headers. */
+const repliesTo = (headers: ApprovalMessage['headers']): string[] =>
+  headers.flatMap(({ name, value }) => (name.toLowerCase() === 'reply-to' ? [value] : []));
 
 async function showBroadcast(showing: Showing): Promise<void> {
   const { ctx, call, messages, ids, templates } = showing;
@@ -258,6 +273,8 @@ async function showAudience(showing: Showing, segmentId: string | null, topicId:
     ...counts,
   };
   showing.audience = audience;
+  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
+  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
   if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
 }
 
@@ -288,12 +305,15 @@ async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Prom
 
 function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): ApprovalMessage {
   const { from, to, cc, bcc } = draft.headerMailboxes;
+  const headers = draft.headers.map(([name, value]) => ({ name, value }));
   const attachments = draft.attachments.map((file) => ({ filename: file.filename, size: sizeOfFile(file) }));
   return buildMessage(kind, {
     from,
     to,
     cc,
     bcc,
+    reply_to: repliesTo(headers),
+    headers,
     subjects: [draft.subject],
     html: draft.html,
     text: draft.text,
@@ -301,16 +321,23 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): Appr
   });
 }
 
-/** Shows the mail of each step; for a change that names no steps, of the steps that exist. */
-async function showAutomation({ ctx, call, messages, templates }: Showing): Promise<void> {
+/** Shows the automation as it would be after the call, and the mail of each step. */
+async function showAutomation(showing: Showing): Promise<void> {
+  const { ctx, call, messages, templates } = showing;
   if (!OF_AUTOMATIONS.has(call.operationId)) return;
-  const given = toFields(call.body)['steps'];
-  const isThere = call.operationId === 'updateAutomation' && !Array.isArray(given);
-  const steps: readonly unknown[] = isThere
-    ? (await getAutomation(ctx, pathIn(call, 'automation_id'))).steps
-    : Array.isArray(given)
-      ? (given as unknown[])
-      : [];
+  const isThere = call.operationId === 'updateAutomation';
+  const before = isThere ? await getAutomation(ctx, pathIn(call, 'automation_id')) : undefined;
+  const after: Fields = { ...before, ...toFields(call.body) };
+  const steps: readonly unknown[] = Array.isArray(after['steps']) ? (after['steps'] as unknown[]) : [];
+  const connections: readonly unknown[] = Array.isArray(after['connections'])
+    ? (after['connections'] as unknown[])
+    : [];
+  showing.automation = {
+    name: textIn(after['name']),
+    status: textIn(after['status']) ?? 'disabled',
+    reentry: textIn(after['reentry']) ?? 'always',
+    steps: steps.map(toFields).map((step) => describeStep(step, connections.map(toFields))),
+  };
   for (const step of steps.map(toFields)) {
     if (step['type'] !== 'send_email') continue;
     const config = toFields(step['config']);
@@ -328,6 +355,15 @@ async function showAutomation({ ctx, call, messages, templates }: Showing): Prom
   }
 }
 
+/** Describes a step in one line: its values as JSON, in which line ends are escaped, and what follows it. */
+function describeStep({ key, type, config }: Fields, connections: readonly Fields[]): string {
+  const values = Object.entries(toFields(config)).map(([field, value]) => `${field}: ${JSON.stringify(value)}`);
+  const next = connections
+    .filter(({ from }) => from === key)
+    .map(({ to, type: kind = 'default' }) => `then ${String(to)}${kind === 'default' ? '' : ` if ${String(kind)}`}`);
+  return [`${String(key)}: ${String(type)}`, ...values, ...next].join(', ');
+}
+
 /** Shows every template that is named, once and in full. */
 async function showTemplates({ ctx, call, messages, ids, templates }: Showing): Promise<void> {
   if (call.operationId === 'publishTemplate') templates.set(pathIn(call, 'template'), 'draft');
@@ -339,6 +375,7 @@ async function showTemplates({ ctx, call, messages, ids, templates }: Showing): 
     messages.push(
       buildMessage('template', {
         name: found.name,
+        alias: (await getTemplate(ctx, found.id)).alias,
         from: version.sender,
         reply_to: JSON.parse(version.reply_to_list) as string[],
         subjects: listIn(version.subject),
@@ -358,14 +395,46 @@ const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => P
   updateInboxDraft: (ctx, call) => getDraft(ctx, pathIn(call, 'inbox'), pathIn(call, 'draft_id')),
   updateBroadcast: (ctx, call) => getBroadcast(ctx, pathIn(call, 'broadcast_id')),
   updateTemplate: (ctx, call) => getTemplate(ctx, pathIn(call, 'template')),
+  updateAutomation: (ctx, call) => getAutomation(ctx, pathIn(call, 'automation_id')),
+  updateTopic: (ctx, call) => getTopic(ctx, pathIn(call, 'topic_id').toLowerCase()),
+  updateContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
+  updateAudienceContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
   updateContactProperty: (ctx, call) => getContactProperty(ctx, pathIn(call, 'contact_property_id')),
 };
 
-async function showChanges({ ctx, call, changes }: Showing): Promise<void> {
+/** Operations that create something whose fields are not a message. */
+const CREATES = new Set(['createContactProperty', 'createTopic', 'sendEvent']);
+
+const toDeletion = (before: object): Content['changes'] =>
+  Object.entries(before).map(([field, value]) => ({ field, before: value as unknown, after: null }));
+const toCreation = (after: object): Content['changes'] =>
+  Object.entries(after).map(([field, value]) => ({ field, before: null, after: value as unknown }));
+
+async function showChanges({ ctx, call, changes, templates }: Showing): Promise<void> {
+  const { operationId } = call;
+  const body = toFields(call.body);
+  if (operationId === 'createTopic' || operationId === 'updateTopic') {
+    const confirmation = textIn(body['confirmation_template_id']) ?? (await findConfirmation(ctx, call));
+    if (confirmation !== null) templates.set(confirmation, 'published');
+  }
+  if (CREATES.has(operationId)) changes.push(...toCreation(body));
+  if (operationId === 'createTemplate') {
+    changes.push(...toCreation({ name: body['name'] ?? null, alias: body['alias'] ?? null }));
+  }
+  if (operationId === 'deleteTemplate') {
+    const { name, alias } = await getTemplate(ctx, pathIn(call, 'template'));
+    changes.push(...toDeletion({ name, alias }));
+  }
+  if (operationId === 'addContactToSegment' || operationId === 'removeContactFromSegment') {
+    const member = {
+      contact: (await getContact(ctx, pathIn(call, 'contact'))).email,
+      segment: (await getSegment(ctx, pathIn(call, 'segment').toLowerCase())).name,
+    };
+    changes.push(...(operationId === 'addContactToSegment' ? toCreation(member) : toDeletion(member)));
+  }
   if (call.operationId === 'deleteContactProperty') {
     const { key, type, fallback_value } = await getContactProperty(ctx, pathIn(call, 'contact_property_id'));
-    const gone = Object.entries({ key, type, fallback_value });
-    changes.push(...gone.map(([field, before]) => ({ field, before, after: null })));
+    changes.push(...toDeletion({ key, type, fallback_value }));
     return;
   }
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
@@ -375,6 +444,12 @@ async function showChanges({ ctx, call, changes }: Showing): Promise<void> {
     changes.push({ field, before: before[field] ?? null, after: after ?? null });
   }
 }
+
+/** Returns the template with which an existing topic asks new subscribers for confirmation. */
+const findConfirmation = async (ctx: Ctx<World>, call: ProposedCall): Promise<string | null> =>
+  call.operationId === 'updateTopic'
+    ? ((await getTopic(ctx, pathIn(call, 'topic_id').toLowerCase())).confirmation_template_id ?? null)
+    : null;
 
 type Written = Parameters<typeof readAttachments>[0][number];
 

@@ -1,7 +1,13 @@
-import type { AnswerOf, ApprovalContent, ApprovalMessage } from '../../../contract/index.ts';
+import {
+  escapeUnseen,
+  escapeUnseenInLines,
+  type AnswerOf,
+  type ApprovalContent,
+  type ApprovalMessage,
+} from '../../../contract/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
-import { bdi } from '../layout/index.ts';
+import { bdi as isolate } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {
   afterFault,
@@ -14,6 +20,9 @@ import {
   renderStatus,
 } from './elements.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
+
+/** Isolates text of an app, in which characters that nobody sees are escaped. */
+const bdi = (text: string): string => isolate(escapeUnseen(text));
 
 const TITLES: Record<ApprovalMessage['kind'], string> = {
   email: 'Email',
@@ -33,6 +42,7 @@ function renderContent({ content }: AnswerOf<'getApproval'>): string {
     renderAudience(content),
     renderSender(content),
     ...content.messages.map(renderMessage),
+    renderAutomation(content),
     renderChanges(content),
   ].join('\n');
 }
@@ -56,6 +66,8 @@ function renderMessage(message: ApprovalMessage): string {
     Subject: message.subjects.join(' / '),
     'Preview text': message.preview_text ?? '',
     Template: kind === 'template' ? '' : (template ?? ''),
+    Alias: message.alias ?? '',
+    Headers: message.headers.map(({ name: header, value }) => `${header}: ${value}`).join(' / '),
     'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
@@ -83,13 +95,21 @@ function renderSender({ sender }: ApprovalContent): string {
   return `<h2>Sender identity</h2>${renderRows({ Name: sender.name, Address: lines.join(', ') })}`;
 }
 
+/** Renders what an automation does, each step in one line. */
+function renderAutomation({ automation }: ApprovalContent): string {
+  if (automation === null) return '';
+  const { name, status, reentry, steps } = automation;
+  const rows = renderRows({ Name: name ?? '', Status: status ?? '', 'Runs again': reentry ?? '' });
+  return `<h2>Automation</h2>${rows}<ol>${steps.map((step) => `<li>${bdi(step)}</li>`).join('')}</ol>`;
+}
+
 function renderChanges({ changes }: ApprovalContent): string {
   if (changes.length === 0) return '';
   const asText = (value: unknown): string =>
     typeof value === 'string' ? value : JSON.stringify(value ?? null, null, 2);
   const rows = changes.map(
     ({ field, before, after }) =>
-      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(escapeMarks(asText(before)))}</pre><p>After approval:</p><pre>${escapeHtml(escapeMarks(asText(after)))}</pre>`,
+      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(escapeUnseenInLines(asText(before)))}</pre><p>After approval:</p><pre>${escapeHtml(escapeUnseenInLines(asText(after)))}</pre>`,
   );
   return `<h2>Changes</h2>${rows.join('')}`;
 }
@@ -103,12 +123,8 @@ const renderRows = (values: Readonly<Record<string, string>>): string => {
 const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): string =>
   [text, html]
     .filter((body) => body !== null && body !== '')
-    .map((body) => `<pre>${escapeHtml(escapeMarks(body ?? ''))}</pre>`)
+    .map((body) => `<pre>${escapeHtml(escapeUnseenInLines(body ?? ''))}</pre>`)
     .join('');
-
-/** Escapes direction marks, because they would make the text look different from the one that is sent. */
-const escapeMarks = (text: string): string =>
-  text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 
 const PATH = '/account/approvals';
 const ONE_PATH = '/account/approvals/one';
@@ -187,7 +203,7 @@ function renderRejections(ctx: PersonCtx, data: AnswerOf<'listApprovals'>['data'
     .map(([id, name]) =>
       renderForm({
         action: PATH,
-        submit: `Reject all requests of ${name}`,
+        submit: `Reject all requests of ${escapeUnseen(name)}`,
         isSecond: true,
         hidden: { app: id },
         id: `reject-${id}`,
@@ -225,7 +241,7 @@ async function showRequest(ctx: PersonCtx, id: string, fault?: Refusal): Promise
       `<p>The app <strong>${bdi(one.grant.client_name)}</strong> made this request on ${timeInWords(Date.parse(one.created_at))}. If you approve it, it is executed exactly as shown.</p>`,
       renderContent(one),
       renderFiles(one),
-      `<h2>API call</h2><pre>${escapeHtml(escapeMarks(formatCall(one)))}</pre>`,
+      `<h2>API call</h2><pre>${escapeHtml(escapeUnseenInLines(formatCall(one)))}</pre>`,
       one.status === 'pending' ? renderDecisions(ctx, one, form) : '',
       renderLinks(renderLink(PATH, 'Back to approval requests')),
     ].join('\n'),
@@ -248,14 +264,14 @@ function renderDecisions(
 }
 
 function renderOutcome({ status, error, decided_by: by }: One): string {
-  const who = by?.name ? ` by ${by.name}` : '';
+  const who = by?.name ? ` by ${escapeUnseen(by.name)}` : '';
   switch (status) {
     case 'pending':
       return '';
     case 'done':
       return renderStatus(`This request was approved${who} and executed.`);
     case 'failed':
-      return renderAlert(`This request was approved${who} but failed: ${error?.message ?? ''}`);
+      return renderAlert(`This request was approved${who} but failed: ${escapeUnseen(error?.message ?? '')}`);
     case 'running':
       return renderStatus(`This request was approved${who} and is in progress.`);
     case 'rejected':

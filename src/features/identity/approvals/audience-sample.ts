@@ -1,0 +1,65 @@
+import { createHmac } from 'node:crypto';
+import { sampleSubscribers, type IdWindow } from '../../audience/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+
+/**
+ * The recipients of a broadcast, or a random sample of them, as keyed hashes: whoever approves a broadcast approves
+ * these recipients. Up to `SAMPLE_MAX` contacts are all in it. Of more contacts, about as many are in it, chosen by
+ * digits of their ids that nobody outside the database knows, so that an app cannot replace only the others.
+ */
+export interface AudienceSample {
+  window: IdWindow;
+  /** In hexadecimal. A hash without a key could be met by an address made for it. */
+  key: string;
+  /** Hashes of `HASH_CHARS` characters each, sorted and joined. */
+  hashes: string;
+}
+
+const SAMPLE_MAX = 4096;
+const HASH_CHARS = 8;
+const ENDINGS = 0x1_0000;
+
+const writeEnding = (value: number): string => value.toString(16).padStart(4, '0');
+
+function chooseWindow({ ids }: Ctx['store'], contacts: number): IdWindow {
+  const size = contacts <= SAMPLE_MAX ? ENDINGS : Math.max(1, Math.ceil((ENDINGS * SAMPLE_MAX) / contacts));
+  const from = Number.parseInt(ids.hex(6), 16) % (ENDINGS - size + 1);
+  return { from: writeEnding(from), to: writeEnding(from + size - 1) };
+}
+
+/** Takes a sample of the current recipients; one that is to be compared with `before` has its window and key. */
+export async function sampleRecipients(
+  ctx: Ctx,
+  to: { segmentId: string; topicId: string | null; contacts: number },
+  before: AudienceSample | null,
+): Promise<AudienceSample> {
+  const window = before?.window ?? chooseWindow(ctx.store, to.contacts);
+  const key = before?.key ?? ctx.store.ids.hex(16);
+  const addresses = await sampleSubscribers(ctx, { segmentId: to.segmentId, topicId: to.topicId, window });
+  const hashes = addresses
+    .map((address) => createHmac('sha256', key).update(address).digest('base64url').slice(0, HASH_CHARS))
+    .sort()
+    .join('');
+  return { window, key, hashes };
+}
+
+export const writeSample = (sample: AudienceSample | null): string | null => sample && JSON.stringify(sample);
+export const readSample = (text: string | null): AudienceSample | null =>
+  text === null ? null : (JSON.parse(text) as AudienceSample);
+
+const listHashes = ({ hashes }: AudienceSample): string[] =>
+  Array.from({ length: hashes.length / HASH_CHARS }, (_, i) => hashes.slice(i * HASH_CHARS, (i + 1) * HASH_CHARS));
+
+/**
+ * Returns whether recipients that a person was shown have been replaced by others. Contacts sign up and leave all the
+ * time, so one in a hundred may be replaced, and new ones may be a tenth, rounded up, as `hasGrown` accepts.
+ */
+export function isReplaced(before: AudienceSample | null, now: AudienceSample | null): boolean {
+  if (before === null || now === null) return before !== now;
+  if (before.key !== now.key) return true;
+  const seen = new Set(listHashes(before));
+  const current = new Set(listHashes(now));
+  const added = [...current].filter((hash) => !seen.has(hash)).length;
+  const gone = [...seen].filter((hash) => !current.has(hash)).length;
+  return Math.min(added, gone) > Math.floor(seen.size / 100) || (gone > 0 && added > Math.ceil(seen.size / 10));
+}
