@@ -20,7 +20,7 @@ export {
   removeOldApprovals,
   type Maker,
 } from './approvals/approvals.ts';
-export { changesOwnWork, repeatsHeldCall } from './approvals/repeated-call.ts';
+export { changesOwnWork, repeatsHeldCall } from './approvals/proposed-call.ts';
 
 /**
  * Device logins: a program requests a code, its user approves the code in a browser, and the program gets a session of

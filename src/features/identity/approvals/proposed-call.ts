@@ -3,6 +3,7 @@ import type { ApprovalContent } from '../../../contract/index.ts';
 import { invalidFields, Refusal } from '../../../platform/refusal.ts';
 import { headerFault } from '../../../protocol/mime/index.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
+import { newestOfCall } from './approvals.store.ts';
 import type { AudienceSample } from './audience-sample.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
 import { listContactSegments } from '../../audience/index.ts';
@@ -224,7 +225,7 @@ const AUTHOR_BY_OPERATION: Readonly<Record<string, (ctx: Ctx, path: ProposedCall
  * Returns whether the app is the only writer of what its call changes. A missing object has no writer, and the call
  * itself reports it.
  */
-export async function isOwnWork(
+async function isOwnWork(
   ctx: Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> },
   { operationId, path }: ProposedCall,
 ): Promise<boolean> {
@@ -236,4 +237,29 @@ export async function isOwnWork(
     if (error instanceof Refusal) return false;
     throw error;
   }
+}
+
+type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
+
+/**
+ * Reports whether the app has made the same call before and it waits for a decision or is running. A limit that held
+ * it may allow it by now, on a new day or because a person has changed the limit: made at once, it would be made again
+ * when a person approves the earlier one.
+ */
+export async function repeatsHeldCall({ store, actor }: AppCtx, call: ProposedCall): Promise<boolean> {
+  const callHash = hashCall(call.operationId, callText(call));
+  const before = await newestOfCall(store.db, { grantId: actor.grantId, callHash });
+  if (!before) return false;
+  return before.status === 'running' || (before.status === 'pending' && before.expires_at > store.clock.now());
+}
+
+/**
+ * Reports whether a call changes nothing but what the app alone has written. Others may send by an alias or a published
+ * template, so its deletion is more than that.
+ */
+export async function changesOwnWork(ctx: AppCtx, call: ProposedCall): Promise<boolean> {
+  if (call.operationId !== 'deleteTemplate') return isOwnWork(ctx, call);
+  const template = await findTemplate(ctx.store.db, ctx.teamId, String(call.path['template']));
+  if (!template || template.alias !== null || template.published_version_id !== null) return false;
+  return template.author_grant_id === ctx.actor.grantId;
 }
