@@ -1414,7 +1414,9 @@ create table broadcasts (
   -- JSON object by property key in lower case: the fallback values as they were when the broadcast was sent or scheduled. Null
   -- before that, and in rows of earlier versions, which print the declared values.
   fallbacks text,
-  approved_contacts integer
+  approved_contacts integer,
+  -- A sample of the contacts that a person approved, as JSON.
+  approved_audience text
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');

@@ -40,14 +40,14 @@ export {
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
 export { getContact, listContactSegments } from './contacts/read-contacts.ts';
+export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
 export {
-  countMembers,
-  getSegmentMetrics,
-  joinSegments,
-  membersPage,
-  sampleSubscribers,
-} from './contacts/segment-members.ts';
-export type { IdWindow } from './contacts/audience.store.ts';
+  isReplaced,
+  readSample,
+  sampleRecipients,
+  writeSample,
+  type AudienceSample,
+} from './contacts/audience-sample.ts';
 export { textsAfter } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 

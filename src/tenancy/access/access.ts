@@ -47,6 +47,8 @@ export type Actor =
        * at that moment; null if it sends none.
        */
       approvedContacts?: number | null;
+      /** A sample of those contacts, as text. */
+      approvedAudience?: string | null;
     }
   /** An operator of the installation, with a token. Belongs to no team and cannot access one. */
   | {
@@ -139,9 +141,19 @@ export const readGrantId = (actor: Actor): string | null => (actor.kind === 'oau
 /** Returns the name of an app; null for any other caller. */
 export const readAppName = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.clientName : null);
 
-/** Returns the number of contacts that a person approved for this call; null if nobody had to approve it. */
-export const readApprovedContacts = (actor: Actor): number | null =>
-  actor.kind === 'oauth_grant' ? (actor.approvedContacts ?? null) : null;
+/** The contacts to whom a person approved a broadcast; nulls if nobody had to approve it. */
+export interface Approved {
+  contacts: number | null;
+  /** A sample of them, as text. */
+  audience: string | null;
+}
+
+export const NOT_APPROVED: Approved = { contacts: null, audience: null };
+
+export const readApproved = (actor: Actor): Approved =>
+  actor.kind === 'oauth_grant'
+    ? { contacts: actor.approvedContacts ?? null, audience: actor.approvedAudience ?? null }
+    : NOT_APPROVED;
 
 /**
  * Refuses a caller whose credential does not reach an operation. Every listener calls this once, before the operation

@@ -17,7 +17,9 @@ export {
   readPinnedDomain,
   readAppName,
   readGrantId,
-  readApprovedContacts,
+  NOT_APPROVED,
+  readApproved,
+  type Approved,
   authorize,
   authorizeFields,
 } from './access.ts';

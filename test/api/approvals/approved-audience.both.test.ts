@@ -353,6 +353,27 @@ describe('an approved broadcast whose segment has grown', () => {
     expect(all.map((email) => mailsTo(scene, email).length)).toEqual([1, 1, 1]);
   });
 
+  it('an approved broadcast is held when the contacts of its segment were replaced by as many others before it began', async () => {
+    const token = await tokenFor('broadcasts');
+    const segment = await createSegment();
+    const first = await contact({ segments: [{ id: segment }] });
+    const event = await slowFill(segment);
+    const other = await start(token, event);
+    await scene.settled();
+    const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+    await pass(HOUR + 1000);
+    expect(said(await desk.call('DELETE', `/contacts/${first}/segments/${segment}`))).toBe('200');
+    await pass(HOUR + 1000);
+    const detail = 'contacts that were approved have been replaced by others';
+    expect(await desk.get(id)).toMatchObject({ status: 'scheduled', held: { reason: 'audience_replaced', detail } });
+    expect([first, other].map((email) => mailsTo(scene, email).length)).toEqual([0, 0]);
+    expect(said(await desk.call('POST', `/broadcasts/${id}/resume`))).toBe('200');
+    await scene.settled();
+    expect(await desk.get(id)).toMatchObject({ status: 'sent', held: null });
+    expect([first, other].map((email) => mailsTo(scene, email).length)).toEqual([0, 1]);
+  });
+
   it("a person's own broadcast is sent to a segment that an automation has filled since", async () => {
     const segment = await createSegment();
     const first = await contact({ segments: [{ id: segment }] });

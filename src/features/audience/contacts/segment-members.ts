@@ -84,7 +84,7 @@ export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
 
 /** Returns the addresses that a broadcast would be sent to, of the contacts whose id is in the window. */
 export async function sampleSubscribers(
-  { store, teamId }: Ctx,
+  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
   { segmentId, topicId, window }: { segmentId: string; topicId: string | null; window: IdWindow },
 ): Promise<string[]> {
   const { db } = store;

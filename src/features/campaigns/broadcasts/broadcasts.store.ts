@@ -1,10 +1,12 @@
 import { COVER_MAIL } from '../../../mail/queue/index.ts';
 import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
+import type { Approved } from '../../../tenancy/access/index.ts';
 import { earliestAt, type When } from './send-time.ts';
 
-/** Reason that holds an approved broadcast whose segment has more contacts than a person approved. */
+/** Reasons that hold an approved broadcast whose segment has more contacts than a person approved, or other ones. */
 export const AUDIENCE_GROWN = 'audience_grown';
+export const AUDIENCE_REPLACED = 'audience_replaced';
 
 /**
  * Marks a broadcast that was canceled before the backup was made: its mail waits for a resume and is not taken out of
@@ -166,6 +168,7 @@ export interface BroadcastRow extends BroadcastContent {
   changed_by_app: string | null;
   /** Subscribed contacts of the segment when a person approved the send of an app; null for any other broadcast. */
   approved_contacts: number | null;
+  approved_audience: string | null;
   started_at: number | null;
   /** Last contact of the last finished page. */
   cursor_id: string | null;
@@ -324,14 +327,14 @@ export async function listBroadcastRows(
 export async function markSent(
   tx: Executor,
   id: string,
-  { pinned, when, isLocal, isAcknowledged, approvedContacts, at }: SendMark,
+  { pinned, when, isLocal, isAcknowledged, approved, at }: SendMark,
 ): Promise<void> {
   const status: BroadcastStatus = when === null ? 'queued' : 'scheduled';
   const local = isLocal && when !== null ? when.local : null;
   await tx.run(
     `update broadcasts set status = ?, scheduled_at = ?, acknowledged = ?, domain_id = ?, body_id = ?,
       template_version_id = ?, fallbacks = ?, local_time = ?, local_at = ?, next_at = ?, approved_contacts = ?,
-      updated_at = ?
+      approved_audience = ?, updated_at = ?
       where id = ? and status = 'draft'`,
     [
       status,
@@ -344,7 +347,8 @@ export async function markSent(
       isLocal ? 1 : 0,
       local,
       local === null ? null : Math.max(at, earliestAt(local)),
-      approvedContacts,
+      approved.contacts,
+      approved.audience,
       at,
       id,
     ],
@@ -357,8 +361,7 @@ interface SendMark {
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
-  /** Number of contacts a person approved; null if nobody had to approve the send. */
-  approvedContacts: number | null;
+  approved: Approved;
   at: number;
 }
 
@@ -388,16 +391,16 @@ interface Outcomes {
 export async function clearHold(
   tx: Executor,
   id: string,
-  { at, seen, approvedContacts }: { at: number; seen: Outcomes; approvedContacts: number | null },
+  { at, seen, approved }: { at: number; seen: Outcomes; approved: Approved },
 ): Promise<boolean> {
   const sql = `update broadcasts set held_reason = null, held_since = null, held_detail = null, updated_at = ?,
-    approved_contacts = ?, resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
+    approved_contacts = ?, approved_audience = ?, resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
     status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
     next_at = case when next_at <= ? then ? else next_at end
     where id = ? and held_reason is not null and status <> 'canceled'`;
-  return (
-    (await tx.run(sql, [at, approvedContacts, seen.delivered, seen.bounced, seen.complained, at, at, at, id])) === 1
-  );
+  const { delivered, bounced, complained } = seen;
+  const values = [at, approved.contacts, approved.audience, delivered, bounced, complained, at, at, at, id];
+  return (await tx.run(sql, values)) === 1;
 }
 
 /** Returns names by id; deleted broadcasts are missing. */

@@ -1,6 +1,6 @@
 import type { CreateBroadcastRequest, UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { readAppName, readGrantId, readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
+import { readAppName, readGrantId, NOT_APPROVED, readApproved, type Ctx } from '../../../tenancy/access/index.ts';
 import {
   insertBroadcast,
   lockBroadcast,
@@ -10,6 +10,7 @@ import {
   markCanceled,
   saveContent,
   AUDIENCE_GROWN,
+  AUDIENCE_REPLACED,
   type BroadcastContent,
   type NewBroadcastRow,
   type BroadcastRow,
@@ -176,16 +177,18 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
 }
 
 /**
- * Resumes a broadcast where it was held: pages that were sent stay sent. Neither its outcomes so far nor the growth of
- * its audience, whose size `held` shows, hold it again.
+ * Resumes a broadcast where it was held: pages that were sent stay sent. Neither its outcomes so far nor the changes of
+ * its audience, which `held` describes, hold it again.
  */
 export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     const seen = (await loadRateCounts(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
-    const before = row.held_reason === AUDIENCE_GROWN ? null : row.approved_contacts;
-    const approvedContacts = readApprovedContacts(actor) ?? before;
-    if (await clearHold(tx, id, { at: store.clock.now(), seen, approvedContacts })) return;
+    const isOther = row.held_reason === AUDIENCE_GROWN || row.held_reason === AUDIENCE_REPLACED;
+    const before = isOther ? NOT_APPROVED : { contacts: row.approved_contacts, audience: row.approved_audience };
+    const again = readApproved(actor);
+    const approved = again.contacts === null ? before : again;
+    if (await clearHold(tx, id, { at: store.clock.now(), seen, approved })) return;
     throw inOtherStatus(row, 'only a broadcast that is on hold can be resumed', 403);
   });
   return broadcastNamed(id);
@@ -241,8 +244,8 @@ export async function createBroadcast(
       const isAcknowledged = input.acknowledge_checks === true;
       const isLocal = draft?.local_time === 1;
       if (draft) {
-        const approvedContacts = readApprovedContacts(ctx.actor);
-        await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged, approvedContacts });
+        const approved = readApproved(ctx.actor);
+        await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged, approved });
       }
       await keep?.(tx, answer);
     });

@@ -2,7 +2,7 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { listBroadcastPools, type Config } from '../../../platform/config/index.ts';
 import { invalidField, notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
-import { readApprovedContacts, type Ctx } from '../../../tenancy/access/index.ts';
+import { readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
@@ -66,7 +66,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
         when,
         isLocal: input.local_time ?? row.local_time === 1,
         isAcknowledged: input.acknowledge_checks === true,
-        approvedContacts: readApprovedContacts(actor),
+        approved: readApproved(actor),
       });
     });
   });
@@ -80,7 +80,7 @@ interface Sending {
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
-  approvedContacts: number | null;
+  approved: Approved;
 }
 
 /** Sends a draft unless a requirement is not met; from then on neither content nor sender changes. */
@@ -88,7 +88,7 @@ export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
   row: BroadcastRow,
-  { around, prepared, when, isLocal, isAcknowledged, approvedContacts }: Sending,
+  { around, prepared, when, isLocal, isAcknowledged, approved }: Sending,
 ): Promise<void> {
   if (isLocal && when === null) throw localTimeOfNow();
   if (isLocal && row.ab_test !== null) throw notTogether();
@@ -104,7 +104,7 @@ export async function sendDraft(
   if (tooMany) throw refuseTooMany(tooMany);
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
-  await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, approvedContacts, at: store.clock.now() });
+  await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, approved, at: store.clock.now() });
 }
 
 /** Refuses a pool that broadcasts may not choose. */

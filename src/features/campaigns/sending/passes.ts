@@ -4,8 +4,8 @@ import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { beginBroadcast, beginPass, finishBroadcast, waitForPass, waitForStart } from '../broadcasts/leases.store.ts';
 import { contactZones, type ContactZones } from '../broadcasts/send-time.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
-import { countAudience } from '../../audience/index.ts';
-import { AudienceGrown, decideSubject, endTest, isTesting } from './send-page.ts';
+import { countAudience, isReplaced, readSample, sampleRecipients } from '../../audience/index.ts';
+import { AudienceGrown, AudienceReplaced, decideSubject, endTest, isTesting } from './send-page.ts';
 
 /** Returns the current pass of a broadcast; most have a single one. */
 export async function readPass(world: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass> {
@@ -21,7 +21,7 @@ interface PassInProgress {
 
 /**
  * Starts a pass and returns the broadcast to send; undefined if it was canceled meanwhile or no contacts are due yet.
- * Throws if the audience of an approved broadcast has grown. `filter` is that of the whole segment.
+ * Throws if the audience of an approved broadcast has grown or was replaced. `filter` is that of the whole segment.
  */
 export async function startPass(
   world: World,
@@ -42,9 +42,19 @@ export async function startPass(
   const { contacts, unsubscribed } = await countAudience(db, teamId, filter);
   const subscribed = contacts - unsubscribed;
   if (hasGrown(broadcast.approved_contacts, subscribed)) throw new AudienceGrown(subscribed);
+  await mustBeApproved(world, broadcast, subscribed);
   const at = clock.now();
   const begun = await db.tx((tx) => beginBroadcast(tx, { id, owner, at, total: contacts, passAt: pass.at }));
   return begun ? broadcast : undefined;
+}
+
+/** Throws if the contacts that a person approved were replaced by others before the broadcast began. */
+async function mustBeApproved(world: World, broadcast: BroadcastRow, contacts: number): Promise<void> {
+  const { approved_audience: approved, segment_id: segmentId, topic_id: topicId, team_id: teamId } = broadcast;
+  const before = readSample(approved);
+  if (before === null || segmentId === null) return;
+  const now = await sampleRecipients({ store: world, teamId }, { segmentId, topicId, contacts }, before);
+  if (isReplaced(before, now)) throw new AudienceReplaced();
 }
 
 /** Ends a pass after its last page: the broadcast waits for the next pass, or is finished. */

@@ -9,6 +9,7 @@ import {
 } from '../broadcasts/leases.store.ts';
 import {
   AUDIENCE_GROWN,
+  AUDIENCE_REPLACED,
   holdForOutcome,
   judgeable,
   type BroadcastRow,
@@ -21,7 +22,16 @@ import { nextTurn } from '../../../platform/clock.ts';
 import { BulkSize } from '../../../platform/loop-delay.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { endPass, readPass, startPass, type Pass } from './passes.ts';
-import { readRoute, AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone, type Route } from './send-page.ts';
+import {
+  readRoute,
+  AudienceGrown,
+  AudienceReplaced,
+  PAGE_MAX,
+  sendPage,
+  TakenOver,
+  TopicGone,
+  type Route,
+} from './send-page.ts';
 import { loadRateCounts, type RateCounts } from '../broadcast-recipients/outcomes.store.ts';
 import { readRateLimits, sumStream, type RateLimits } from '../../../mail/stream-rates/index.ts';
 import { isMarketingPaused } from '../../../mail/breakers/index.ts';
@@ -88,6 +98,11 @@ function createBroadcastProcessor(
       if (error instanceof AudienceGrown) {
         const detail = describeGrowth(broadcast, error);
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: AUDIENCE_GROWN, detail, at: clock.now() }));
+        return;
+      }
+      if (error instanceof AudienceReplaced) {
+        const detail = 'contacts that were approved have been replaced by others';
+        await db.tx((tx) => holdBroadcast(tx, { ...held, reason: AUDIENCE_REPLACED, detail, at: clock.now() }));
         return;
       }
       // Any other refusal is temporary, for example a busy database: the next poll tries again.

@@ -91,6 +91,13 @@ export class AudienceGrown extends Error {
   }
 }
 
+/** Thrown if an approved broadcast would reach other contacts than a person approved. */
+export class AudienceReplaced extends Error {
+  constructor() {
+    super('the audience of an approved broadcast was replaced');
+  }
+}
+
 /** Thrown if the topic was deleted since this turn began. */
 export class TopicGone extends Error {}
 

@@ -4,7 +4,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { authorize, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
-import { isReplaced, readSample, writeSample, type AudienceSample } from './audience-sample.ts';
+import { isReplaced, readSample, writeSample, type AudienceSample } from '../../audience/index.ts';
 import { notifyByMail } from '../accounts/passwords.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
 import {
@@ -357,9 +357,10 @@ export async function approveCall(
   if (hash !== row.seen_hash) throw changed();
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
-  if (isReplaced(before, await sampleRecipients(before))) throw replaced();
+  const audience = await sampleRecipients(before);
+  if (isReplaced(before, audience)) throw replaced();
   await claim(ctx, id, { status: 'running', reason: null });
-  const approved = { ...actor, approvedContacts: now ?? null };
+  const approved = { ...actor, approvedContacts: now ?? null, approvedAudience: writeSample(audience) };
   const end = await runToEnd(() =>
     maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }),
   );

@@ -4,7 +4,7 @@ import { invalidFields, Refusal } from '../../../platform/refusal.ts';
 import { headerFault } from '../../../protocol/mime/index.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
 import { newestOfCall } from './approvals.store.ts';
-import type { AudienceSample } from './audience-sample.ts';
+import type { AudienceSample } from '../../audience/index.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
 import { listContactSegments } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';

@@ -15,7 +15,7 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { sampleRecipients } from './audience-sample.ts';
+import { sampleRecipients } from '../../audience/index.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,

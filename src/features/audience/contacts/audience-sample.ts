@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { sampleSubscribers, type IdWindow } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
+import type { IdWindow } from './audience.store.ts';
+import { sampleSubscribers } from './segment-members.ts';
 
 /**
  * The recipients of a broadcast, or a random sample of them, as keyed hashes: whoever approves a broadcast approves
@@ -29,7 +30,7 @@ function chooseWindow({ ids }: Ctx['store'], contacts: number): IdWindow {
 
 /** Takes a sample of the current recipients; one that is to be compared with `before` has its window and key. */
 export async function sampleRecipients(
-  ctx: Ctx,
+  ctx: Pick<Ctx, 'store' | 'teamId'>,
   to: { segmentId: string; topicId: string | null; contacts: number },
   before: AudienceSample | null,
 ): Promise<AudienceSample> {
