@@ -185,10 +185,10 @@ describe('a finding about the queue', () => {
     await due(16, { lane: 1 });
     const since = new Date(scene.clock.now() - 16 * MINUTE_MS).toISOString();
     expect(await look()).toMatchObject([
-      { code: 'queue_overdue', severity: 'error', subjects: ['marketing'], since, advice: { command: 'rasket queue' } },
+      { code: 'queue_overdue', severity: 'error', subjects: ['bulk'], since, advice: { command: 'rasket queue' } },
     ]);
     await due(20, { lane: 3, lease_owner: 'a process that is gone' });
-    expect((await look())[0]?.subjects).toEqual(['marketing', 'claimed']);
+    expect((await look())[0]?.subjects).toEqual(['bulk', 'claimed']);
     expect(codes((await scene.api('GET', '/findings', { key: idle.team.key })).body.findings)).toEqual([
       'delivery_not_running',
       'queue_overdue',
