@@ -228,7 +228,7 @@ export function addFlags(command: Command, flags: Readonly<Record<string, Flag>>
 function addOption(command: Command, name: string, flag: Flag): void {
   const { isRepeatable, isRequired, isBoolean, no, clear, fromFile, orElse, syntax, preset } = flag;
   const isNeeded = isRequired === true && !orElse && preset === undefined;
-  // Which of them is given is known only after the whole line is read.
+  // It is known only after the whole line is read which of them is given.
   const isMandatory = isNeeded && !fromFile && syntax !== 'event types';
   const repeatable = isRepeatable ? '; repeatable' : '';
   const needed = isNeeded && !isMandatory ? ` (${fromFile ? `or --${name}-file, ` : ''}required)` : '';

@@ -19,7 +19,7 @@ interface Compose {
   title: string;
   /** The lines about its recipients. */
   head: readonly string[];
-  /** What the server puts below the text: the signature and the quote. */
+  /** The signature and the quote, which the server puts below the text. */
   below: readonly string[];
   written: WrittenReply;
   send: (written: WrittenReply) => void;

@@ -73,7 +73,7 @@ export interface Operation {
   /** The reason why no tool call can make it although apps may call it over HTTP, and what to do instead. */
   'x-service-not-by-mcp'?: string;
   /**
-   * What a model should use the tool for and what not, as the rest of a sentence. A test requires it of every operation
+   * Says what a model should use the tool for and what not, as the rest of a sentence. A test requires it of every operation
    * that is a tool by its own name.
    */
   'x-service-use'?: Readonly<{ for: string; not: string }>;

@@ -22,7 +22,7 @@ test('long turns count by the time that they take, however many short ones are b
     await runFreely(60);
   }
   delay.stop();
-  // Of the timers, one of six or fewer was late.
+  // One of six timers, or fewer, was late.
   expect(delay.recentMs()).toBeGreaterThan(60);
   expect(delay.lastMinute()?.p50).toBeGreaterThan(60);
 });

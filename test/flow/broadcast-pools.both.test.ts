@@ -114,7 +114,7 @@ it('mail that waits for a source of the chosen pool says so, although another po
   await campaign.broadcast({ subject: 'Warm', pool: 'bulk' });
   await scene.settled();
   expect(listPeers('Warm')).toEqual([BULK]);
-  // Which provider a recipient domain belongs to is stored at the end of the process at the latest.
+  // The provider of a recipient domain is stored at the end of the process at the latest.
   await scene.restart();
   const [waiting] = await scene.app.world.db.all<{ email_id: string }>('select email_id from deliveries', []);
   const { pending } = (await campaign.read(`/emails/${waiting?.email_id}/attempts`)) as { pending: AnyBody[] };

@@ -179,7 +179,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
       const isRefused = why !== undefined;
       const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
       const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said, ...end];
-      // Whether the runs that led to it were many is not known here: those of each depth are a batch.
+      // It is not known here whether the runs that led to it were many: the runs of each depth are a batch.
       const batch = enrolment.batch ?? Math.min(depth, BATCHES);
       return [{ automationId: automation.id, isRefused, batch, row }];
     },

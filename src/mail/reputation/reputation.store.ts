@@ -20,7 +20,7 @@ export interface ReputationKey {
 
 export interface ReputationCount extends ReputationKey {
   count: number;
-  /** When the mail was accepted that a complaint or a failure report is about; now if left out. */
+  /** The time at which the mail was accepted that a complaint or a failure report is about; now if it is left out. */
   acceptedAt?: number;
 }
 

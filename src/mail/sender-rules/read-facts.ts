@@ -10,13 +10,13 @@ const HOURS_OF_DAY = 24;
 const DAYS_JUDGED = 7;
 const GROUPS_MAX = 500;
 
-/** Whether something is as it has to be, as far as it is known, and a sentence about it. */
+/** Says whether something is as it has to be, as far as it is known, with a sentence about it. */
 export interface Fact {
   state: 'met' | 'unmet' | 'not_known';
   says: string;
 }
 
-/** What DNS says of the authentication of a domain's mail. */
+/** The answers of DNS about the authentication of a domain's mail. */
 export interface AuthFacts {
   spf: Fact;
   dkim: Fact;
@@ -25,7 +25,7 @@ export interface AuthFacts {
   isSpfStrict: boolean;
 }
 
-/** What a provider received of a domain, and how it replied. */
+/** The mail that a provider received of a domain, and its replies. */
 export interface MailFacts {
   last24Hours: number;
   largestDay: number;

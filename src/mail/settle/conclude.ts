@@ -27,7 +27,7 @@ type Concluded =
  */
 export interface Conclusion {
   events: EventDraft<Concluded>[];
-  /** Those of the events that are about mail which no mail server has seen, because our own limits made it wait. */
+  /** The events that are about mail which no mail server has seen, because our own limits made it wait. */
   unseen: EventDraft<Concluded>[];
   suppress: { email: string; origin: 'bounce' | 'complaint' }[];
   /** Lines of the mail log, written after the commit. */

@@ -22,7 +22,7 @@ interface StreamOutcome {
   conclusion: Conclusion;
   /** Reports whether an outcome of a recipient was counted already, by an earlier report. */
   isRepeated?: (kind: string, address: string) => boolean;
-  /** When the mail of each recipient was accepted whose mail server returned it later. */
+  /** The times at which mail was accepted that mail servers returned later, by recipient. */
   returned?: readonly number[];
 }
 

@@ -58,7 +58,7 @@ function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
     case 'none':
       return false;
     case 'broadcasts':
-      // What is written into mail of others reaches everybody whom they send to.
+      // Text in the mail of others reaches everybody whom they send to.
       return effect === 'sends_broadcast' || effect === 'starts_mailing' || effect === 'alters_mail';
     case 'sends':
       return effect !== 'changes';

@@ -19,7 +19,7 @@ beforeAll(async () => {
   app = await oauth.register();
   owner = await createPeople(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
 });
-// What one app has waiting binds all its grants.
+// A waiting call of one app binds all its grants.
 afterEach(async () => {
   expect((await owner.call('POST', '/approvals/reject', { app: app.clientId })).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-// What is wrong with a domain, a webhook, an address or the team: apps read it with a scope of its own, and change none of it.
+// Apps read what is wrong with a domain, a webhook, an address or the team with scopes of their own, and change none of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { contractOperations } from '../../rig/api.ts';
