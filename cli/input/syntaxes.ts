@@ -242,7 +242,7 @@ const MORNING = 9;
 export function readTimeAhead(text: string, now: number): string {
   const [, amount = '', unit = ''] =
     /^(?:in\s+)?(\d{1,6})\s*(?:([mhdw])|(?:minute|hour|day|week)s?)$/i.exec(text.trim()) ?? [];
-  const aheadMs = Number(amount) * (UNIT_MS[(unit ?? '').toLowerCase() || unitIn(text)] ?? 0);
+  const aheadMs = Number(amount) * (UNIT_MS[(unit ?? '').toLowerCase() || readUnit(text)] ?? 0);
   if (aheadMs > 0) return new Date(now + aheadMs).toISOString();
   const day = readDayAhead(text.trim().toLowerCase(), new Date(now));
   if (day !== undefined && day.getTime() > now) return day.toISOString();
@@ -254,7 +254,7 @@ export function readTimeAhead(text: string, now: number): string {
   );
 }
 
-const unitIn = (text: string): string =>
+const readUnit = (text: string): string =>
   /\b(?:(m)inute|(h)our|(d)ay|(w)eek)/i.exec(text)?.[0]?.[0]?.toLowerCase() ?? '';
 
 /** Reads `today`, `tomorrow` or a weekday with an optional time, or a time alone; undefined for anything else. */

@@ -120,12 +120,12 @@ export function createEgress(
   /** Returns until when a receiver gets nothing from a source that it has refused; undefined if no other source is left. */
   function findMistrust(source: Source, { members }: EgressPool, place: ReceiverPlace): number | undefined {
     const now = clock.now();
-    const untilFor = (one: Source): number => {
+    const findUntil = (one: Source): number => {
       const until = mistrusts.get(toKey(one, place))?.until ?? 0;
       return until > now + MISTRUSTED_MS_MAX ? 0 : until;
     };
-    if (untilFor(source) <= now || members.every((one) => untilFor(one.source) > now)) return undefined;
-    return untilFor(source);
+    if (findUntil(source) <= now || members.every((one) => findUntil(one.source) > now)) return undefined;
+    return findUntil(source);
   }
 
   /** Returns why a source of a pool cannot send to a receiver now, and until when; undefined if it can. */

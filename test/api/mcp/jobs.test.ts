@@ -85,7 +85,7 @@ function createJob(ledger: Ledger) {
 type Call = ReturnType<typeof createJob>;
 
 /** Returns the value of a call that must not be refused. */
-async function valueOf(answer: Promise<SeenResult>) {
+async function readValue(answer: Promise<SeenResult>) {
   const { isError, text, value } = await answer;
   if (isError) throw new Error(text);
   return value();
@@ -109,7 +109,7 @@ const JOBS: Job[] = [
     bytes: 300,
     async run(call) {
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.' };
-      expect(await valueOf(call('sendEmail', { ...email, idempotency_key: 'job-1' }))).toHaveProperty('id');
+      expect(await readValue(call('sendEmail', { ...email, idempotency_key: 'job-1' }))).toHaveProperty('id');
     },
   },
   {
@@ -117,9 +117,9 @@ const JOBS: Job[] = [
     calls: 3,
     bytes: 4000,
     async run(call) {
-      const { data } = await valueOf(call('listEmails', { search: 'permfail@shop1.example', limit: 1 }));
+      const { data } = await readValue(call('listEmails', { search: 'permfail@shop1.example', limit: 1 }));
       const email_id = data[0].id;
-      await valueOf(call('listEmailEvents', { email_id }));
+      await readValue(call('listEmailEvents', { email_id }));
       const attempts = await call('listEmailAttempts', { email_id });
       expect(attempts.text).toContain('550');
     },
@@ -130,9 +130,9 @@ const JOBS: Job[] = [
     bytes: 2500,
     async run(call) {
       const metrics = ['received', 'delivered', 'bounced'];
-      await valueOf(call('getEmailMetrics', { metrics }));
+      await readValue(call('getEmailMetrics', { metrics }));
       const given = { status: 'bounced', start_date: inDays(-7), limit: 100 };
-      expect((await valueOf(call('listEmails', given))).data).toHaveLength(3);
+      expect((await readValue(call('listEmails', given))).data).toHaveLength(3);
     },
   },
   {
@@ -140,10 +140,10 @@ const JOBS: Job[] = [
     calls: 3,
     bytes: 800,
     async run(call) {
-      await valueOf(call('createContact', { email: 'grace@example.org', first_name: 'Grace' }));
+      await readValue(call('createContact', { email: 'grace@example.org', first_name: 'Grace' }));
       const filter = { all: [{ field: 'first_name', op: 'eq', value: 'Grace' }] };
-      expect(await valueOf(call('previewSegment', { filter }))).toMatchObject({ contacts: 1 });
-      await valueOf(call('createSegment', { name: 'Graces', filter }));
+      expect(await readValue(call('previewSegment', { filter }))).toMatchObject({ contacts: 1 });
+      await readValue(call('createSegment', { name: 'Graces', filter }));
     },
   },
   {
@@ -151,10 +151,10 @@ const JOBS: Job[] = [
     calls: 3,
     bytes: 600,
     async run(call) {
-      const { id } = await valueOf(call('createTemplate', { name: 'Hi', subject: 'Hi', html: '<p>Hi</p>' }));
-      await valueOf(call('publishTemplate', { template_id: id }));
+      const { id } = await readValue(call('createTemplate', { name: 'Hi', subject: 'Hi', html: '<p>Hi</p>' }));
+      await readValue(call('publishTemplate', { template_id: id }));
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', template: { id } };
-      await valueOf(call('sendEmail', email));
+      await readValue(call('sendEmail', email));
     },
   },
   {
@@ -162,11 +162,11 @@ const JOBS: Job[] = [
     calls: 5,
     bytes: 3600,
     async run(call) {
-      await valueOf(call('listSegments'));
-      const { id: broadcast_id } = await valueOf(call('createBroadcast', { ...desk.draft, name: 'News' }));
-      await valueOf(call('runBroadcastChecks', { broadcast_id }));
-      await valueOf(call('sendBroadcast', { broadcast_id, scheduled_at: inDays(1), acknowledge_checks: true }));
-      await valueOf(call('cancelBroadcast', { broadcast_id }));
+      await readValue(call('listSegments'));
+      const { id: broadcast_id } = await readValue(call('createBroadcast', { ...desk.draft, name: 'News' }));
+      await readValue(call('runBroadcastChecks', { broadcast_id }));
+      await readValue(call('sendBroadcast', { broadcast_id, scheduled_at: inDays(1), acknowledge_checks: true }));
+      await readValue(call('cancelBroadcast', { broadcast_id }));
     },
   },
   {
@@ -175,9 +175,9 @@ const JOBS: Job[] = [
     bytes: 700,
     async run(call) {
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', subject: 'Later', text: 'Later.' };
-      const { id: email_id } = await valueOf(call('sendEmail', { ...email, scheduled_at: inDays(1) }));
-      await valueOf(call('updateEmail', { email_id, scheduled_at: inDays(2) }));
-      await valueOf(call('cancelEmail', { email_id }));
+      const { id: email_id } = await readValue(call('sendEmail', { ...email, scheduled_at: inDays(1) }));
+      await readValue(call('updateEmail', { email_id, scheduled_at: inDays(2) }));
+      await readValue(call('cancelEmail', { email_id }));
     },
   },
   {
@@ -185,8 +185,8 @@ const JOBS: Job[] = [
     calls: 4,
     bytes: 10_000,
     async run(call) {
-      const { data } = await valueOf(call('listDomains', {}, 'list domains'));
-      const domain = await valueOf(call('getDomain', { domain_id: data[0].id }, 'get domain'));
+      const { data } = await readValue(call('listDomains', {}, 'list domains'));
+      const domain = await readValue(call('getDomain', { domain_id: data[0].id }, 'get domain'));
       expect(domain.records.length).toBeGreaterThan(0);
     },
   },
@@ -195,9 +195,9 @@ const JOBS: Job[] = [
     calls: 6,
     bytes: 7500,
     async run(call) {
-      const { data } = await valueOf(call('listWebhooks', {}, 'list webhooks'));
+      const { data } = await readValue(call('listWebhooks', {}, 'list webhooks'));
       const webhook_id = data[0].id;
-      const events = await valueOf(call('listWebhookEvents', { webhook_id, status: 'failed' }, 'webhook events'));
+      const events = await readValue(call('listWebhookEvents', { webhook_id, status: 'failed' }, 'webhook events'));
       const given = { webhook_id, event_id: events.data[0].id };
       expect((await call('listWebhookAttempts', given, 'webhook attempts')).text).toContain('the database is down');
     },
@@ -206,20 +206,20 @@ const JOBS: Job[] = [
     name: 'say how much was used',
     calls: 2,
     bytes: 1600,
-    run: async (call) => expect(await valueOf(call('getUsage', {}, 'usage quota'))).toHaveProperty('emails'),
+    run: async (call) => expect(await readValue(call('getUsage', {}, 'usage quota'))).toHaveProperty('emails'),
   },
   {
     name: 'answer a conversation of an inbox',
     calls: 5,
     bytes: 4800,
     async run(call) {
-      const inboxes = await valueOf(call('listInboxes', {}, 'list inboxes'));
+      const inboxes = await readValue(call('listInboxes', {}, 'list inboxes'));
       const inbox_id = inboxes.data[0].id;
-      const threads = await valueOf(call('listInboxThreads', { inbox_id, folders: ['inbox'], read: false }));
+      const threads = await readValue(call('listInboxThreads', { inbox_id, folders: ['inbox'], read: false }));
       const thread_id = threads.data[0].id;
-      const emails = await valueOf(call('listInboxThreadEmails', { inbox_id, thread_id }));
+      const emails = await readValue(call('listInboxThreadEmails', { inbox_id, thread_id }));
       const given = { inbox_id, thread_id, inbox_email_id: emails.data[0].id, text: 'It is on its way.' };
-      await valueOf(call('replyToInboxEmail', given));
+      await readValue(call('replyToInboxEmail', given));
     },
   },
   {
@@ -228,9 +228,9 @@ const JOBS: Job[] = [
     bytes: 2400,
     async run(call) {
       const suppression_id = 'blocked@example.org';
-      const found = await valueOf(call('getSuppression', { suppression_id }, 'get suppression'));
+      const found = await readValue(call('getSuppression', { suppression_id }, 'get suppression'));
       expect(found).toMatchObject({ email: suppression_id });
-      await valueOf(call('deleteSuppression', { suppression_id }, 'delete suppression'));
+      await readValue(call('deleteSuppression', { suppression_id }, 'delete suppression'));
     },
   },
   {
@@ -238,11 +238,11 @@ const JOBS: Job[] = [
     calls: 4,
     bytes: 5000,
     async run(call) {
-      await valueOf(call('sendEvent', { event: 'order', email: 'ada@example.org' }));
+      await readValue(call('sendEvent', { event: 'order', email: 'ada@example.org' }));
       await scene.settled();
-      const { data } = await valueOf(call('listAutomations'));
+      const { data } = await readValue(call('listAutomations'));
       const given = { automation_id: data[0].id, status: ['running', 'completed'] };
-      expect((await valueOf(call('listAutomationRuns', given, 'automation runs'))).data.length).toBeGreaterThan(0);
+      expect((await readValue(call('listAutomationRuns', given, 'automation runs'))).data.length).toBeGreaterThan(0);
     },
   },
   {
@@ -260,9 +260,9 @@ const JOBS: Job[] = [
     calls: 2,
     bytes: 3500,
     async run(call) {
-      const { data } = await valueOf(call('listReceivedEmails', { limit: 5 }));
+      const { data } = await readValue(call('listReceivedEmails', { limit: 5 }));
       const given = { received_email_id: data[0].id };
-      expect(await valueOf(call('getReceivedEmail', given))).toHaveProperty('text');
+      expect(await readValue(call('getReceivedEmail', given))).toHaveProperty('text');
     },
   },
   {
@@ -271,7 +271,7 @@ const JOBS: Job[] = [
     bytes: 2000,
     async run(call) {
       const given = { contact_id: 'gone@example.org' };
-      expect(await valueOf(call('deleteContact', given, 'delete contact'))).toMatchObject({ deleted: true });
+      expect(await readValue(call('deleteContact', given, 'delete contact'))).toMatchObject({ deleted: true });
     },
   },
   {
@@ -280,24 +280,24 @@ const JOBS: Job[] = [
     bytes: 10_000,
     async run(call) {
       const topic = { name: 'Offers', default_subscription: 'opt_out' };
-      const { id } = await valueOf(call('createTopic', topic, 'create topic'));
+      const { id } = await readValue(call('createTopic', topic, 'create topic'));
       const given = { contact_id: 'ada@example.org', topics: [{ id, subscription: 'opt_in' }] };
-      await valueOf(call('updateContactTopics', given, 'change topics of a contact'));
+      await readValue(call('updateContactTopics', given, 'change topics of a contact'));
     },
   },
   {
     name: 'report an event of a contact',
     calls: 1,
     bytes: 150,
-    run: async (call) => valueOf(call('sendEvent', { event: 'order', email: 'ada@example.org' })),
+    run: async (call) => readValue(call('sendEvent', { event: 'order', email: 'ada@example.org' })),
   },
   {
     name: 'report on a campaign',
     calls: 2,
     bytes: 2400,
     async run(call) {
-      const { data } = await valueOf(call('listBroadcasts'));
-      expect(await valueOf(call('getBroadcast', { broadcast_id: data[0].id }))).toHaveProperty('counts');
+      const { data } = await readValue(call('listBroadcasts'));
+      expect(await readValue(call('getBroadcast', { broadcast_id: data[0].id }))).toHaveProperty('counts');
     },
   },
 ];
