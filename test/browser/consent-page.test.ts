@@ -57,7 +57,7 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
     ['a small phone', 360, 640],
     ['a phone in a dark room', 390, 844],
     ['a desktop', 1280, 720],
-  ])('shows both buttons without scrolling on %s, and keeps them in view', async (place, width, height) => {
+  ])('the consent page keeps both buttons in view on %s, without scrolling', async (place, width, height) => {
     const oauth = createOauth(scene);
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     const client = await oauth.register({
@@ -92,7 +92,7 @@ describePeers('the consent page in a real browser', ['chromium'], () => {
     await page.close();
   });
 
-  it('leaves out a permission that was unticked with the keyboard', async () => {
+  it('the consent page leaves out a permission that was unticked with the keyboard', async () => {
     const oauth = createOauth(scene);
     const redirectUri = `http://127.0.0.1:${port}/callback`;
     const client = await oauth.register({ redirect_uris: [redirectUri] });

@@ -265,7 +265,7 @@ describe('the output of --help', () => {
     return text;
   };
 
-  it('marks every option without which the command is refused', () => {
+  it('the output of --help marks every option without which the command is refused', () => {
     const unmarked = everyCommand(program).flatMap((command) => {
       const lines = renderHelp(command, 400).split('\n');
       return command.options
@@ -278,7 +278,7 @@ describe('the output of --help', () => {
     expect(unmarked).toEqual([]);
   });
 
-  it('names the file that may stand for a required text', () => {
+  it('the output of --help names the file that may stand for a required text', () => {
     const create = everyCommand(program).find((one) => one.name() === 'create' && one.parent?.name() === 'templates');
     expect(create && renderHelp(create, 400)).toMatch(/--html <html> .*\(or --html-file, required\)/);
   });

@@ -80,7 +80,7 @@ describe('the single sign-on of a team at the command line', () => {
     expect(secrets.open(row?.client_secret ?? '', SEALED_SSO_SECRETS.purpose, row?.id ?? '')).toBe(SECRET);
   });
 
-  it('says which field is wrong if the provider does not answer, and shows the last failure', async () => {
+  it('rasket sso says which field is wrong if the provider does not answer, and shows the last failure', async () => {
     const words = ['--issuer', 'http://127.0.0.1:3', '--client-id', 'rasket', '--client-secret-file', 'secret'];
     const refused = await rasket('sso', 'set', ...words);
     expect(refused).toMatchObject({

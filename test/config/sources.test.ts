@@ -44,7 +44,7 @@ describe('sources and pools', () => {
     expect(findFaults(() => loadToml(pool(toml)))).toEqual([]);
   });
 
-  it('may leave a pool to broadcasts that choose it, which takes no other mail and so is in the way of none', () => {
+  it('the settings may leave a pool to broadcasts that choose it, which takes no other mail and so is in the way of none', () => {
     const bulk = '[pools.bulk]\nsources = ["second"]\nbroadcasts = true';
     expect(findFaults(() => loadToml(pool(`${bulk}\n[pools.news]\nsources = ["first"]\nbroadcasts = true`)))).toEqual(
       [],

@@ -59,7 +59,7 @@ describe('the console', () => {
     await person.sees('[call]', '"ai_assist_enabled": true');
   });
 
-  it('rejects all requests of an app, whose name stands in the form', async () => {
+  it('the console rejects all requests of an app, whose name stands in the form', async () => {
     await go(person, 'approvals');
     await person.sees(/^› Change your team? .*! pending/m, 'to ada@examp');
     await person.press('z');

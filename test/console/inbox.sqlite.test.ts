@@ -196,7 +196,7 @@ describe('the inbox of the console', () => {
     await seat.sees('inbox · 1/3');
   });
 
-  it('keeps mail of machines apart, and folds quotes of HTML', async () => {
+  it('the inbox of the console keeps mail of machines apart, and folds quotes of HTML', async () => {
     await seat.press('Tab');
     const frame = await seat.sees('automatic · 1/1', 'News of the week', 'Teas are back.', '> what Ann wrote, line 1');
     expect(frame).toContain('13 more quoted lines (o shows them)');
@@ -215,7 +215,7 @@ describe('the inbox of the console', () => {
     await seat.sees('Moved to the mail of machines', /inbox · \d\/3/);
   });
 
-  it('snoozes until a time that is typed, and says which times it reads', async () => {
+  it('the inbox of the console snoozes until a time that is typed, and says which times it reads', async () => {
     await seat.press('g', 's');
     await seat.sees('Snooze until', '6  another time …');
     await seat.press('6');
@@ -236,7 +236,7 @@ describe('the inbox of the console', () => {
     await seat.sees('Back in inbox', /inbox · \d\/3/);
   });
 
-  it('assigns a thread to a member of the team who is chosen from a list, and takes that back', async () => {
+  it('the inbox of the console assigns a thread to a member of the team who is chosen from a list, and takes that back', async () => {
     await seat.press('g', 'a');
     await seat.sees('Assign:', `[ ] ${member}`);
     await keepFrame(seat, 'inbox-assign', `[ ] ${member}`, SIZES);
@@ -252,7 +252,7 @@ describe('the inbox of the console', () => {
     );
   });
 
-  it('saves a file of the thread, and keeps one that is there already', async () => {
+  it('the inbox of the console saves a file of the thread, and keeps one that is there already', async () => {
     await inbox.arrive({
       from: 'Grace Hopper <grace@example.net>',
       subject: 'A screenshot',
@@ -291,7 +291,7 @@ describe('the inbox of the console', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('replies with copies, another subject and a file, shows what is added below, and keeps all of it aside', async () => {
+  it('the inbox of the console replies with copies, another subject and a file, shows what is added below, and keeps all of it aside', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'rasket-files-'));
     await writeFile(path.join(folder, 'manual.txt'), 'how it works');
     await seat.press('g', 'r');
@@ -346,7 +346,7 @@ describe('the inbox of the console', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('shows the other threads of the person whose mail is open', async () => {
+  it('the inbox of the console shows the other threads of the person whose mail is open', async () => {
     await seat.press('c');
     await seat.sees('/from=grace@example.net · 1/2', '[inbox] [file] A screenshot', '[inbox] An invoice');
     await seat.press('Escape');

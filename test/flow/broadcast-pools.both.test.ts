@@ -143,7 +143,7 @@ it('rasket broadcasts create --pool chooses a pool, rasket broadcasts get shows 
 });
 
 describe('the pool of a draft', () => {
-  it('is changed and removed, and a copy has it too', async () => {
+  it('the pool of a draft is changed and removed, and a copy has it too', async () => {
     const campaign = await start();
     const { body } = await draft(campaign, { pool: 'bulk' });
     const copy = await campaign.make(`/broadcasts/${body.id}/duplicate`, {});
@@ -161,7 +161,7 @@ describe('the pool of a draft', () => {
   it.each([
     ['a pool that the operator does not offer', 'main'],
     ['a pool that does not exist', 'elsewhere'],
-  ])('cannot be %s, and the error names those that may be chosen', async (_, pool) => {
+  ])('the pool of a draft cannot be %s, and the error names those that may be chosen', async (_, pool) => {
     const campaign = await start();
     const message = 'pool does not match a pool that broadcasts may choose. Broadcasts may choose bulk, news.';
     const refused = { name: 'invalid_parameter', message, errors: [{ path: 'pool', message }] };
@@ -172,14 +172,14 @@ describe('the pool of a draft', () => {
     expect(changed).toMatchObject({ status: 422, body: refused });
   });
 
-  it('cannot be chosen if no pool is offered', async () => {
+  it('the pool of a draft cannot be chosen if no pool is offered', async () => {
     const campaign = await start({ main: { sources: ['first'] }, off: { sources: [], broadcasts: true } });
     expect((await draft(campaign, { pool: 'off' })).body.message).toBe(
       'pool does not match a pool that broadcasts may choose. The operator of this server offers none; omit it.',
     );
   });
 
-  it('is refused when it is sent if the operator has removed it since', async () => {
+  it('the pool of a draft is refused when the draft is sent if the operator has removed it since', async () => {
     const campaign = await start();
     const { body } = await draft(campaign, { pool: 'bulk' });
     const { bulk } = scene.app.world.config.pools;
@@ -192,7 +192,7 @@ describe('the pool of a draft', () => {
 });
 
 describe('a pool that is removed while a broadcast waits', () => {
-  it('leaves mail that is in the queue already to the ordinary rules', async () => {
+  it('a removed pool leaves mail that is in the queue already to the ordinary rules', async () => {
     let isBusy = true;
     scene = await startScene({
       config: { sources: SOURCES, pools: POOLS },
@@ -210,7 +210,7 @@ describe('a pool that is removed while a broadcast waits', () => {
     expect(listPeers('Queued')).toEqual([NEWS]);
   });
 
-  it('leaves its mail to the ordinary rules, and a finding says so until the pool is back or the broadcast is sent', async () => {
+  it('a removed pool leaves mail to the ordinary rules, and a finding says so until it is back or the broadcast is sent', async () => {
     const campaign = await start();
     const at = new Date(scene.clock.now() + 2 * HOUR).toISOString();
     const id = await campaign.broadcast({ subject: 'Waiting', name: 'Spring', pool: 'bulk', scheduled_at: at });

@@ -430,7 +430,7 @@ describe('the limits of a relay', () => {
     expect(scene.sink.counts.accepted).toBe(4);
   });
 
-  test('put other mail before bulk mail', async () => {
+  test('the limits of a relay put other mail before bulk mail', async () => {
     const clock = createManualClock();
     await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
     await scene.send('a@y.example');

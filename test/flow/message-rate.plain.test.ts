@@ -60,7 +60,7 @@ describe('the message rate', () => {
     expect(left.map(({ tenant }) => tenant).slice(0, 3)).toContain('one');
   });
 
-  it('lets other mail of all teams go before bulk mail, which has every fifth turn', async () => {
+  it('the message rate lets other mail of all teams go before bulk mail, which has every fifth turn', async () => {
     const { left, send, pass } = setOut(60);
     for (let n = 0; n < 3; n++) void send(toTenant({ teamId: 'a', isBulk: true }));
     for (let n = 0; n < 12; n++) void send('b');

@@ -83,7 +83,7 @@ describe('a new password', () => {
       'my PERSON 1815',
       'password must not contain "PERSON", the part of your email address before the @; choose another one.',
     ],
-  ])('is refused when it is set by link, by its owner or by an operator, if it is %s', async (typed, says) => {
+  ])('a new password is refused when it is set by link, owner or operator, if it is %s', async (typed, says) => {
     const { email } = await person();
     const [local = ''] = email.split('@');
     const weak = typed.replace('PERSON', local.toUpperCase());

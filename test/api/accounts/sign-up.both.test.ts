@@ -72,7 +72,7 @@ describe('signing up', () => {
     });
   });
 
-  it('is refused with a password that guessing programs try first, before any mail', async () => {
+  it('signing up is refused with a password that guessing programs try first, before any mail', async () => {
     const email = newAddress();
     const refused = await signUp(email, 'Trustno1');
     expect([refusal(refused), refused.body.message]).toEqual([

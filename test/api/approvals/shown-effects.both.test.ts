@@ -66,7 +66,7 @@ describe('an approval to enable an automation', () => {
     return made.body.id as string;
   };
 
-  it('shows its name, its trigger and each step with the texts that it writes', async () => {
+  it('an approval to enable an automation shows its name, its trigger and each step with the texts that it writes', async () => {
     const automation = await createDisabled();
     const id = await held('PATCH', `/automations/${automation}`, { status: 'enabled' });
     const { content } = await fetchApproval(id);
@@ -84,7 +84,7 @@ describe('an approval to enable an automation', () => {
     }
   });
 
-  it('is refused when a person has changed the trigger since', async () => {
+  it('an approval to enable an automation is refused when a person has changed the trigger since', async () => {
     const automation = await createDisabled();
     const id = await held('PATCH', `/automations/${automation}`, { status: 'enabled' });
     const { steps, connections } = (await desk.call('GET', `/automations/${automation}`)).body;
@@ -105,7 +105,7 @@ describe('additional headers of an email that waits for approval', () => {
     headers,
   });
 
-  it('are shown, and Reply-To among them is shown as the reply address', async () => {
+  it('an approval shows additional headers of an email, and Reply-To among them as the reply address', async () => {
     const id = await held('POST', '/emails', email({ 'reply-to': 'else@example.net', 'X-Order': '10042' }));
     const [message] = (await fetchApproval(id)).content.messages;
     expect(message).toMatchObject({
@@ -120,7 +120,7 @@ describe('additional headers of an email that waits for approval', () => {
     expect(await printAtTerminal('get', id)).toMatch(/Reply to: else@example\.net[^]*X-Order: 10042/);
   });
 
-  it.each(['Bcc', 'From', 'Subject'])('are refused before the call waits if they contain %s', async (name) => {
+  it.each(['Bcc', 'From', 'Subject'])('headers that contain %s are refused before the call waits', async (name) => {
     const headers = { [name]: 'a@example.net' };
     for (const [path, body, field] of [
       ['/emails', email(headers), `headers.${name}`],
@@ -170,7 +170,7 @@ it('characters that nobody sees are escaped wherever an approval shows text of a
 });
 
 describe('an approval of a change that is no message', () => {
-  it('shows the fields of a contact before and after, and is refused when they have changed since', async () => {
+  it('an approval shows the fields of a contact before and after, and is refused when they have changed since', async () => {
     const email = `before${++count}@example.org`;
     const contact = (await desk.call('POST', '/contacts', { email, first_name: 'Ada' })).body.id as string;
     const id = await held('PATCH', `/contacts/${contact}`, { first_name: 'EVIL' });
@@ -180,7 +180,7 @@ describe('an approval of a change that is no message', () => {
     expect((await approve(id)).status).toBe(422);
   });
 
-  it('shows the contact and the segment of a membership', async () => {
+  it('an approval shows the contact and the segment of a membership', async () => {
     const email = `member${++count}@example.org`;
     const contact = (await desk.call('POST', '/contacts', { email })).body.id as string;
     const name = `Readers ${++count}`;
@@ -192,7 +192,7 @@ describe('an approval of a change that is no message', () => {
     ]);
   });
 
-  it('shows the confirmation of a topic with its template, and is refused when the template has changed since', async () => {
+  it('an approval shows the confirmation of a topic with its template, and is refused when the template has changed since', async () => {
     const html = (word: string) => `<a href="{{{CONFIRMATION_URL}}}">${word}</a>`;
     const variables = [{ key: 'CONFIRMATION_URL', type: 'string' }];
     const from = `Shop <shop@${desk.domain.name}>`;

@@ -32,7 +32,7 @@ const erase = async (email: string) => {
 };
 
 describe('POST /contacts/erase with mail', () => {
-  it('erases an address with accents from the search of inboxes, which is without them', async () => {
+  it('POST /contacts/erase erases an address with accents from the search of inboxes, which is without them', async () => {
     await inbox.receive({ subject: 'Copies', cc: 'José <josé@example.org>, Bob <bob@example.org>' });
     const find = async (query: string) =>
       (await inbox.call('GET', `/threads/search?${query}`)).body.data.map((one: { subject: string }) => one.subject);

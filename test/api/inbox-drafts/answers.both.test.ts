@@ -117,7 +117,7 @@ describe('a reply', () => {
     expect(JSON.stringify(told?.data)).not.toContain('on its way');
   });
 
-  it('in HTML alone has a text part, with the message quoted by its levels', async () => {
+  it('a reply in HTML alone has a text part, with the message quoted by its levels', async () => {
     const { path: below } = await inbox.arrive({
       content: [
         'Content-Type: text/html; charset=utf-8',
@@ -142,7 +142,7 @@ describe('a reply', () => {
     expect(broken.threadId).toBe(threadId);
   });
 
-  it('is answered into the same thread with a changed subject, by its id or its reply address', async () => {
+  it('a reply is answered into the same thread with a changed subject, by its id or its reply address', async () => {
     const { threadId, path: below } = await inbox.arrive({ messageId: 'changed@example.org' });
     const { mail } = await arrived(await send(`${below}/reply`, { text: 'One moment.' }));
     const headers = [`In-Reply-To: ${mail.messageId}`];
@@ -302,7 +302,7 @@ describe('a forward', () => {
     expect(mail.html).not.toMatch(/<script|stranger\.example/i);
   });
 
-  it('with a text alone keeps the HTML of the message', async () => {
+  it('a forward with a text alone keeps the HTML of the message', async () => {
     const content = [
       'Content-Type: text/html; charset=utf-8',
       '',

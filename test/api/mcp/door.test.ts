@@ -32,7 +32,7 @@ const ask = (
 const METADATA = () => `resource_metadata="${origin()}/.well-known/oauth-protected-resource/mcp"`;
 
 describe('the credential of /mcp', () => {
-  it('is requested with the address of the metadata and the scopes to ask for', async () => {
+  it('the credential of /mcp is requested with the address of the metadata and the scopes to ask for', async () => {
     const answer = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: ACCEPT });
     expect(answer).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
     const scopes = ASSISTANT_SCOPES.join(' ');
@@ -215,7 +215,7 @@ describe('a request to /mcp', () => {
 });
 
 describe('a request to /mcp beyond the rate limit of the team', () => {
-  it('is a result of the tool with the wait, and counts toward the limit of the API', async () => {
+  it('a request to /mcp beyond the rate limit is a result of the tool with the wait, and counts toward the limit of the API', async () => {
     await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
     const mine = await limited.team();
     const held = await (await createAssistants(limited, mine)).token(['team:read']);
@@ -234,7 +234,7 @@ describe('a request to /mcp beyond the rate limit of the team', () => {
     expect((await limited.api('GET', '/team', { key: mine.key })).status).toBe(429);
   });
 
-  it.each(Object.entries(CLIENTS))('does not break the session of a client of %s', async (_, connect) => {
+  it.each(Object.entries(CLIENTS))('a rate limit does not break the session of a client of %s', async (_, connect) => {
     await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
     const mine = await limited.team();
     const its = await createAssistants(limited, mine);

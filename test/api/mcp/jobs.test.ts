@@ -303,14 +303,14 @@ const JOBS: Job[] = [
 ];
 
 describe('an assistant', () => {
-  it.each(JOBS)('can $name within $calls calls', async ({ run, calls, bytes }) => {
+  it.each(JOBS)('an assistant can $name within $calls calls', async ({ run, calls, bytes }) => {
     const ledger: Ledger = { calls: [], bytes: 0 };
     await run(createJob(ledger));
     expect(ledger.calls.length, ledger.calls.join()).toBeLessThanOrEqual(calls);
     expect(ledger.bytes).toBeLessThanOrEqual(bytes);
   });
 
-  it('is told why it cannot import a file of contacts, and who can', async () => {
+  it('an assistant is told why it cannot import a file of contacts, and who can', async () => {
     const ledger: Ledger = { calls: [], bytes: 0 };
     const { isError, text } = await createJob(ledger)('createContactImport', {}, 'import contacts');
     expect([isError, text]).toEqual([true, expect.stringContaining('exists, but not for MCP: a file does not fit')]);

@@ -251,7 +251,7 @@ describe('an authorization request', () => {
 });
 
 describe('OAuth tokens', () => {
-  it('are the same pair for a refresh token used at once, and a later use revokes the grant', async () => {
+  it('a refresh token used several times at once gives the same pair of tokens, and a later use revokes the grant', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { refresh_token: token } = await oauth.letIn(owner, app);
       const answers = await Promise.all([1, 2, 3].map(() => oauth.refresh(app, token)));
@@ -266,7 +266,7 @@ describe('OAuth tokens', () => {
     }
   });
 
-  it('of a refresh that was just made revoke the grant when another client repeats it', async () => {
+  it('a refresh that was just made revokes the grant when another client repeats it', async () => {
     const other = await oauth.register();
     const { refresh_token: token } = await oauth.letIn(owner, app);
     const { body: pair } = await oauth.refresh(app, token);
@@ -275,7 +275,7 @@ describe('OAuth tokens', () => {
     expect((await reasons())[0]).toBe('refresh_reuse');
   });
 
-  it('of a repeated refresh cover the scope of each, and not one token that was revoked in between', async () => {
+  it('the tokens of a repeated refresh cover the scope of each, and not one token that was revoked in between', async () => {
     const { refresh_token: token } = await oauth.letIn(owner, app, { scope: 'team:read emails:read' });
     const { body: first } = await oauth.refresh(app, token);
     const { body: narrow } = await oauth.refresh(app, token, { scope: 'emails:read' });

@@ -41,7 +41,7 @@ describe('the consent page', () => {
     }
   });
 
-  it('lists what the app asks for in groups, each of which can be unticked', async () => {
+  it('the consent page lists what the app asks for in groups, each of which can be unticked', async () => {
     const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier(), { scope: SCOPE_NAMES.join(' ') });
     const groups = [...page.html.matchAll(/<legend[^>]*>(?:<strong>)?(\w+)/g)].map(([, title]) => title);
     expect(groups).toEqual(['Read', 'Prepare', 'Send', 'Manage']);
@@ -54,7 +54,7 @@ describe('the consent page', () => {
     expect(answerIn(await browser.send(page, 'Cancel')).get('error')).toBe('access_denied');
   });
 
-  it('grants only what is ticked of what the app asked for', async () => {
+  it('the consent page grants only what is ticked of what the app asked for', async () => {
     const verifier = newVerifier();
     const other = await oauth.register();
     const scope = 'team:read emails:read emails:send';
@@ -73,7 +73,7 @@ describe('the consent page', () => {
     expect(body.data[0].scopes).toEqual(['team:read']);
   });
 
-  it('grants nothing when nothing is ticked, and stays open', async () => {
+  it('the consent page grants nothing when nothing is ticked, and stays open', async () => {
     const { visitor: browser, page } = await oauth.asked(owner, await oauth.register(), newVerifier());
     const form = page.forms.find(({ submit }) => submit === 'Authorize');
     const { 'scope.team:read': ticked = '', ...none } = form?.fields ?? {};
@@ -108,7 +108,7 @@ describe('the consent page', () => {
     expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(safe);
   });
 
-  it('starts safe again when an app that could not send asks for more', async () => {
+  it('the consent page starts safe again when an app that could not send asks for more', async () => {
     const reader = await oauth.register();
     const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Authorize')?.fields;
     await oauth.letIn(owner, reader, { scope: 'emails:read' }, { ends: 'never' });

@@ -43,7 +43,7 @@ const NONE = {
 };
 
 describe('limits at consent', () => {
-  it('are none if the person chooses none, and are stored in the grant and the audit log if set', async () => {
+  it('limits at consent are none if the person chooses none, and are stored in the grant and the audit log if set', async () => {
     await letIn();
     expect((await newest()).limits).toEqual(NONE);
     await letIn({ emails_per_day: '20', own_domains: 'yes', approval: 'broadcasts', ends: '7' });

@@ -257,7 +257,7 @@ describe('the threshold of a provider', () => {
 });
 
 describe('the finding sender_rules_unmet', () => {
-  it('appears for a domain near a threshold with an unmet rule, and ends when the rule is met or the mail is less', async () => {
+  it('sender_rules_unmet appears for a domain near a threshold with an unmet rule, and ends when the rule is met or the mail is less', async () => {
     const own = await scene.team();
     const domain = await addTrackedDomain('mail.finding.example', own);
     scene.dns.forget('_dmarc.mail.finding.example');
@@ -301,7 +301,7 @@ describe('the finding sender_rules_unmet', () => {
     expect(await findings(own.key)).toEqual([]);
   });
 
-  it('stays while DNS does not answer, since it began', async () => {
+  it('the finding sender_rules_unmet stays while DNS does not answer, since it began', async () => {
     const own = await scene.team();
     const domain = await addTrackedDomain('mail.quiet.example', own);
     const names = ['_dmarc.mail.quiet.example', '_dmarc.quiet.example'];

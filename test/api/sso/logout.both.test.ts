@@ -47,7 +47,7 @@ async function send(fields: Record<string, string>) {
 const logOut = (token: string) => send({ logout_token: token });
 
 describe('a logout token of the provider', () => {
-  it('with the id of a session ends that session alone', async () => {
+  it('a logout token with the id of a session ends that session alone', async () => {
     const one = await signedIn('session one');
     const two = await one.again('session two');
     const sent = await logOut(provider.logoutToken({ sub: one.sub, sid: 'session one' }));
@@ -59,13 +59,13 @@ describe('a logout token of the provider', () => {
     expect(data.filter(({ action }: { action: string }) => action === 'team_sso.signed_out')).toHaveLength(2);
   });
 
-  it('with the id of a session and a person ends the sessions for which the provider named no id as well', async () => {
+  it('a logout token with the id of a session and a person ends the sessions for which the provider named no id as well', async () => {
     const one = await signedIn();
     expect((await logOut(provider.logoutToken({ sub: one.sub, sid: 'never seen' }))).status).toBe(200);
     expect(await one.status()).toBe(401);
   });
 
-  it('with a person alone ends all their sessions through the provider and their apps in the team, and nothing else', async () => {
+  it('a logout token with a person alone ends all their sessions through the provider and their apps in the team, and nothing else', async () => {
     const one = await signedIn('first of them');
     const two = await one.again('second of them');
     const { user } = (await one.call('GET', '/auth/session')).body;
@@ -80,7 +80,7 @@ describe('a logout token of the provider', () => {
     expect((await withPassword.call('GET', '/auth/session')).status).toBe(200);
   });
 
-  it('for a session or person that is unknown is accepted and ends nothing', async () => {
+  it('a logout token for a session or person that is unknown is accepted and ends nothing', async () => {
     const one = await signedIn('known');
     const sent = [
       await logOut(provider.logoutToken({ sid: 'unknown' })),
@@ -92,14 +92,14 @@ describe('a logout token of the provider', () => {
     expect(await one.status()).toBe(200);
   });
 
-  it('is accepted in each team that is this client of the provider', async () => {
+  it('a logout token is accepted in each team that is this client of the provider', async () => {
     const one = await signedIn();
     const other = await signedIn();
     for (const { sub } of [one, other]) expect((await logOut(provider.logoutToken({ sub }))).status).toBe(200);
     expect([await one.status(), await other.status()]).toEqual([401, 401]);
   });
 
-  it('is accepted once', async () => {
+  it('a logout token is accepted once', async () => {
     const one = await signedIn('to be replayed');
     const token = provider.logoutToken({ sub: one.sub });
     expect((await logOut(token)).status).toBe(200);
@@ -112,7 +112,7 @@ describe('a logout token of the provider', () => {
     expect(await later.status()).toBe(200);
   });
 
-  it('is verified with new keys of the provider', async () => {
+  it('a logout token is verified with new keys of the provider', async () => {
     const one = await signedIn();
     provider.rotate();
     scene.clock.advance(61_000);
@@ -158,7 +158,7 @@ describe('a logout token of the provider', () => {
     ['that is no token', () => 'nonsense', /is not a JSON Web Token/],
     ['that is too long', () => 'x'.repeat(16_385), /at most 16384 characters/],
   ];
-  it.each(hostile)('%s is refused and ends nothing', async (_what, build, says) => {
+  it.each(hostile)('a logout token %s is refused and ends nothing', async (_what, build, says) => {
     const one = await signedIn('kept');
     const sent = await logOut(build(one.sub));
     expect([sent.status, sent.body.error]).toEqual([400, 'invalid_request']);
@@ -166,7 +166,7 @@ describe('a logout token of the provider', () => {
     expect(await one.status()).toBe(200);
   });
 
-  it('that is missing or sent twice is refused', async () => {
+  it('a logout token that is missing or sent twice is refused', async () => {
     expect((await send({})).status).toBe(400);
     const url = `${scene.url}/auth/sso/backchannel-logout`;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -174,7 +174,7 @@ describe('a logout token of the provider', () => {
     expect(twice.status).toBe(400);
   });
 
-  it('that cannot be verified because the provider is down can be sent again', async () => {
+  it('a logout token that cannot be verified because the provider is down can be sent again', async () => {
     const one = await signedIn();
     provider.rotate();
     scene.clock.advance(11 * 60_000);
@@ -190,7 +190,7 @@ describe('a logout token of the provider', () => {
 });
 
 describe('a session through the provider', () => {
-  it('ends after sso.session_hours with the programs that were approved in it, and one with a password does not', async () => {
+  it('a session through the provider ends after sso.session_hours with its programs, and one with a password does not', async () => {
     const one = await signedIn();
     scene.clock.advance(HOUR_MS);
     const begun = (await scene.api('POST', '/auth/device', { body: { client_name: 'rasket on a-laptop' } })).body;
@@ -205,7 +205,7 @@ describe('a session through the provider', () => {
     expect((await one.owner.call('GET', '/auth/session')).status).toBe(200);
   });
 
-  it('lasts in the cookie of the browser as long as the session', async () => {
+  it('the cookie of a session through the provider lasts in the browser as long as the session', async () => {
     const given = await teamWithSso(scene, people, provider);
     const email = `grace@${given.domain}`;
     provider.person = { sub: 'grace', email, email_verified: true };

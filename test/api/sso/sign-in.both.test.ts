@@ -373,7 +373,7 @@ describe('a failing SSO provider', () => {
     provider = await startStandInProvider(() => scene.clock.now());
   });
 
-  it('that went down after somebody signed in is reported on a page of ours, not by a dead address', async () => {
+  it('an SSO provider that went down after somebody signed in is reported on a page of ours, not by a dead address', async () => {
     const { email } = await teamAndPerson();
     expect((await signInBySso(scene, email)).status).toBe(303);
     await provider.close();

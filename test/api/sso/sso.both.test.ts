@@ -140,7 +140,7 @@ describe('the SSO connection', () => {
     [{ discovery: { issuer: 'https://other.example' } }, /reports the issuer "https:\/\/other\.example"/],
     [{ discovery: { token_endpoint: undefined } }, /token_endpoint of the provider is missing/],
     [{ discovery: { id_token_signing_alg_values_supported: ['HS256'] } }, /signs with HS256/],
-  ] satisfies [Wrongs, RegExp][])('names issuer as the fault if its discovery has %j', async (wrong, says) => {
+  ] satisfies [Wrongs, RegExp][])('a connection names issuer as the fault if discovery has %j', async (wrong, says) => {
     const { owner, at } = await ownTeam();
     provider.wrong = wrong;
     const refused = await owner.call('PUT', at, given);
@@ -151,14 +151,14 @@ describe('the SSO connection', () => {
     expect(refusal(await owner.call('GET', at))).toBe('404 not_found');
   });
 
-  it('names issuer as the fault if nobody answers there', async () => {
+  it('the SSO connection names issuer as the fault if nobody answers there', async () => {
     const { owner, at } = await ownTeam();
     const refused = await owner.call('PUT', at, { ...given, issuer: 'http://127.0.0.1:3' });
     expect(refusal(refused)).toBe('422 invalid_parameter');
     expect(refused.body.message).toMatch(/127\.0\.0\.1:3: .*; check the URL, and that this server can reach it\.$/);
   });
 
-  it('can stop being enforced while the provider is down', async () => {
+  it('the SSO connection can stop being enforced while the provider is down', async () => {
     const { owner, at } = await enforcedTeam();
     provider.wrong = { serve: { path: '/.well-known/openid-configuration', answer: (r) => r.writeHead(503).end() } };
     const put = await owner.call('PUT', at, { issuer: given.issuer, client_id: given.client_id, enforced: false });
