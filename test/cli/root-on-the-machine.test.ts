@@ -166,8 +166,8 @@ describe('an operator command as root', () => {
     const changes = entries.filter(({ action }) => action.startsWith('queue.'));
     const me = isRoot ? 'root' : expect.any(String);
     expect(changes.map(({ action, actor }) => ({ action, ...actor }))).toEqual([
-      { action: 'queue.released', kind: 'command', id: null, name: me },
-      { action: 'queue.held', kind: 'command', id: null, name: 'ada' },
+      { action: 'queue.released', kind: 'command', id: null, name: me, app: null },
+      { action: 'queue.held', kind: 'command', id: null, name: 'ada', app: null },
     ]);
     expect(credentials).toEqual([]);
   });
