@@ -88,7 +88,7 @@ const copy = (): OpenApiDocument => structuredClone(loadContract());
 /** Adds an operation that writes a field, as a new feature would. */
 function plant(document: OpenApiDocument, path: string, more: object, properties: object): void {
   const model = document.paths['/inboxes/{inbox}']?.patch;
-  if (!model) throw new Error('the contract has no operation to copy');
+  if (!model) throw new Error('no operation to copy was found in the contract');
   const { 'x-service-not-in-mail': _, ...rest } = model;
   const schema = { type: 'object', properties };
   const requestBody = { content: { 'application/json': { schema } } };
@@ -140,7 +140,7 @@ test('a reason is refused for a field that other operations write into mail', ()
 test('a new field of the settings of an inbox is found', () => {
   const document = copy();
   const schema = document.components.schemas['UpdateInboxRequest'];
-  if (!schema?.properties) throw new Error('the contract has no settings of an inbox');
+  if (!schema?.properties) throw new Error('the schema of the settings of an inbox was not found in the contract');
   schema.properties['closing'] = { type: 'string' };
   expect(listUnstated(document)).toEqual(['updateInbox.closing: no reason']);
 });

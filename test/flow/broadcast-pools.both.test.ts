@@ -72,7 +72,7 @@ it('a broadcast without a pool leaves as other marketing mail, and a pool for br
   expect(listPeers('Receipt')).toEqual([ORDINARY]);
 });
 
-it('without another pool, a pool for broadcasts alone leaves all other mail to the region', async () => {
+it('a pool for broadcasts alone leaves all other mail to the region if there is no other pool', async () => {
   const campaign = await start({ bulk: { sources: ['second'], broadcasts: true } });
   await campaign.broadcast({ subject: 'Plain' });
   await campaign.broadcast({ subject: 'Bulk', pool: 'bulk' });

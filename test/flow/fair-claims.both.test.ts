@@ -330,7 +330,8 @@ it('a newsletter to silent servers leaves room for the newsletter of another tea
 it('a single email is kept in the playground before the rest of a newsletter of its team, and before that of another team', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
-  const [crowd, other] = [world.ids.uuid(), world.ids.uuid()];
+  const crowd = world.ids.uuid();
+  const other = world.ids.uuid();
   const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
   const put: string[] = [];
   const blobs: typeof world.blobs = {

@@ -32,21 +32,21 @@ const GOOGLE_DEFERS = 'Gmail defers such mail, and refuses part of it.';
 const YAHOO_SAYS_NOTHING = 'Yahoo may defer such mail or put it into the spam folder.';
 const MICROSOFT_REFUSES = 'Outlook.com refuses such mail.';
 
-const google = (
+const buildGoogleRule = (
   appliesTo: SenderRule['appliesTo'],
   rule: RuleName,
   reply: string | null,
   consequence = GOOGLE_DEFERS,
 ): SenderRule => ({ rule, appliesTo, consequence, reply, source: GOOGLE });
 
-const yahoo = (
+const buildYahooRule = (
   appliesTo: SenderRule['appliesTo'],
   rule: RuleName,
   reply: string | null = null,
   consequence = YAHOO_SAYS_NOTHING,
 ): SenderRule => ({ rule, appliesTo, consequence, reply, source: YAHOO });
 
-const microsoft = (rule: RuleName): SenderRule => ({
+const buildMicrosoftRule = (rule: RuleName): SenderRule => ({
   rule,
   appliesTo: 'bulk',
   consequence: MICROSOFT_REFUSES,
@@ -64,20 +64,20 @@ export const PROVIDER_RULES: readonly ProviderRules[] = [
     threshold: 5000,
     isCountedByPrimaryDomain: true,
     rules: [
-      google('all', 'spf_or_dkim', '550 5.7.26', 'Gmail refuses such mail.'),
-      google('all', 'reverse_dns', '421 4.7.23', 'Gmail defers such mail, or refuses it (550 5.7.25).'),
-      google('all', 'tls', '421 4.7.29'),
-      google(
+      buildGoogleRule('all', 'spf_or_dkim', '550 5.7.26', 'Gmail refuses such mail.'),
+      buildGoogleRule('all', 'reverse_dns', '421 4.7.23', 'Gmail defers such mail, or refuses it (550 5.7.25).'),
+      buildGoogleRule('all', 'tls', '421 4.7.29'),
+      buildGoogleRule(
         'all',
         'spam_rate',
         null,
         'Gmail puts such mail into the spam folder, and helps nobody whose rate is 0.3 % or more.',
       ),
-      google('bulk', 'spf', '421 4.7.27'),
-      google('bulk', 'dkim', '421 4.7.30'),
-      google('bulk', 'dmarc', '421 4.7.40'),
-      google('bulk', 'alignment', '421 4.7.32'),
-      google('bulk', 'one_click_unsubscribe', null, 'Gmail puts such mail into the spam folder.'),
+      buildGoogleRule('bulk', 'spf', '421 4.7.27'),
+      buildGoogleRule('bulk', 'dkim', '421 4.7.30'),
+      buildGoogleRule('bulk', 'dmarc', '421 4.7.40'),
+      buildGoogleRule('bulk', 'alignment', '421 4.7.32'),
+      buildGoogleRule('bulk', 'one_click_unsubscribe', null, 'Gmail puts such mail into the spam folder.'),
     ],
   },
   {
@@ -86,22 +86,32 @@ export const PROVIDER_RULES: readonly ProviderRules[] = [
     threshold: 5000,
     isCountedByPrimaryDomain: true,
     rules: [
-      yahoo('all', 'spf_or_dkim', '554 5.7.5 (AU01)', 'Yahoo refuses such mail.'),
-      yahoo('all', 'reverse_dns'),
-      yahoo('all', 'tls'),
-      yahoo('all', 'spam_rate', '421 4.7.0 [TSS04]', 'Yahoo defers all mail of the address that it came from.'),
-      yahoo('bulk', 'spf'),
-      yahoo('bulk', 'dkim', '554 5.7.5 (AU01)', 'Yahoo refuses such mail.'),
-      yahoo('bulk', 'dmarc'),
-      yahoo('bulk', 'alignment'),
-      yahoo('bulk', 'one_click_unsubscribe'),
+      buildYahooRule('all', 'spf_or_dkim', '554 5.7.5 (AU01)', 'Yahoo refuses such mail.'),
+      buildYahooRule('all', 'reverse_dns'),
+      buildYahooRule('all', 'tls'),
+      buildYahooRule(
+        'all',
+        'spam_rate',
+        '421 4.7.0 [TSS04]',
+        'Yahoo defers all mail of the address that it came from.',
+      ),
+      buildYahooRule('bulk', 'spf'),
+      buildYahooRule('bulk', 'dkim', '554 5.7.5 (AU01)', 'Yahoo refuses such mail.'),
+      buildYahooRule('bulk', 'dmarc'),
+      buildYahooRule('bulk', 'alignment'),
+      buildYahooRule('bulk', 'one_click_unsubscribe'),
     ],
   },
   {
     provider: 'microsoft-consumer',
     threshold: 5000,
     isCountedByPrimaryDomain: false,
-    rules: [microsoft('spf'), microsoft('dkim'), microsoft('dmarc'), microsoft('alignment')],
+    rules: [
+      buildMicrosoftRule('spf'),
+      buildMicrosoftRule('dkim'),
+      buildMicrosoftRule('dmarc'),
+      buildMicrosoftRule('alignment'),
+    ],
   },
   {
     provider: 'laposte',

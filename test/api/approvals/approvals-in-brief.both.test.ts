@@ -38,7 +38,7 @@ const emailTo = (to: string[], subject = 'Hello') => ({
 });
 const addresses = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, n) => `r${from + n}@example.org`);
-const pendingOf = async (name: string): Promise<{ id: string; about: object | null }[]> => {
+const listPending = async (name: string): Promise<{ id: string; about: object | null }[]> => {
   const { data } = (await desk.call('GET', '/approvals?status=pending&limit=100')).body;
   return data.filter(({ grant }: { grant: { client_name: string } }) => grant.client_name === name);
 };
@@ -69,7 +69,7 @@ describe('the list of approvals', () => {
       const [to, recipients, subject, changes] = about;
       expected.unshift({ to, recipients, subject, changes });
     }
-    expect((await pendingOf(name)).map(({ about }) => about)).toEqual(expected);
+    expect((await listPending(name)).map(({ about }) => about)).toEqual(expected);
     const [own] = (await call(token, 'GET', '/approvals?limit=1')).body.data;
     expect(own.about).toBeNull();
     const page = await oauth.visitorOf(owner).open('/account/approvals');

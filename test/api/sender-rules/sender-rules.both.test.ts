@@ -101,7 +101,7 @@ describe('the rules of mailbox providers', () => {
       }
   });
 
-  it('without DMARC at the domain and at its registered name, the rule is unmet with the reply and the next step; either record meets it', async () => {
+  it('the DMARC rule is met by a record of the domain or of its registered name, and without both it shows the reply and the next step', async () => {
     const domain = await team.domain('mail.nodmarc.example');
     scene.dns.forget('_dmarc.mail.nodmarc.example');
     scene.clock.advance(400_000);

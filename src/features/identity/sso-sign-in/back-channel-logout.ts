@@ -81,7 +81,7 @@ async function endAt(
     if (subject !== undefined && !identity) return;
     const userId = identity?.user_id;
     if (sidHash !== undefined) return void (await endSessionsOfProviderSession(tx, { teamId, userId, sidHash }));
-    if (userId === undefined) throw new Error('a verified logout token has neither sub nor sid');
+    if (userId === undefined) throw new Error('sub and sid are missing in a logout token that passed the checks');
     await endSsoSessions(tx, teamId, userId);
     await revokeGrantsInTeam(tx, { userId, teamId }, { at: store.clock.now(), reason: 'user' });
   });
@@ -164,10 +164,8 @@ function readClaims({ jti, sub, sid, nonce, events }: JWTPayload, connection: Co
   const event: unknown = isObject(events) ? events[EVENT] : undefined;
   if (!isObject(event)) throw refused('has no logout event');
   if (typeof jti !== 'string' || jti === '') throw refused('must have a jti');
-  const [subject, session] = [sub, sid].map((value: unknown) => {
-    if (value === undefined || (typeof value === 'string' && value !== '')) return value;
-    throw refused('has a sub or sid that is not a text');
-  });
+  const subject = readText(sub);
+  const session = readText(sid);
   if (subject === undefined && session === undefined) throw refused('has neither sub nor sid');
   return {
     issuer: connection.issuer,
@@ -176,6 +174,12 @@ function readClaims({ jti, sub, sid, nonce, events }: JWTPayload, connection: Co
     subject,
     sidHash: session === undefined ? undefined : hashToken(session),
   };
+}
+
+/** Reads a claim that may be missing. */
+function readText(value: unknown): string | undefined {
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value;
+  throw refused('has a sub or sid that is not a text');
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
