@@ -110,7 +110,11 @@ create table teams (
   -- JSON, because it is written and read as a whole: who is told of what concerns the team.
   admin_emails text,
   -- Why the team is suspended, as its operator wrote; null without a reason.
-  risk_reason text
+  risk_reason text,
+  -- The language of what recipients read, unless their own is known.
+  default_language text not null default 'en',
+  -- The key of the contact property with a recipient's language; null for language or locale.
+  language_property text
 );
 create unique index teams_slug_unique on teams (slug);
 

@@ -42,6 +42,8 @@ export const teams = withRemaining({
         label: 'Address',
         value: ({ sender_identity: { postal_address: address } }) => address && postalLine(address),
       },
+      default_language: 'Language',
+      language_property: 'Language of contacts',
       ai_assist_enabled: { either: ['on', 'off'] },
       'sending.sandbox_regions': 'In sandbox',
     },
@@ -56,6 +58,8 @@ export const teams = withRemaining({
       'plan.limits.retention_days',
       'sender_identity.sender_name',
       'sender_identity.postal_address',
+      'default_language',
+      'language_property',
       'ai_assist_enabled',
       'sending.sandbox_regions',
       'created_at',
@@ -81,7 +85,7 @@ export const ownTeams = declareFamily({
   list: declareList('listTeams', {
     fields: { ...fields, plan: { value: ({ plan }) => plan.name } },
     columns: ['id', 'name', 'slug', 'risk_state', 'plan', 'created_at'],
-    asked: ['ai_assist_enabled', 'sender_identity', 'sending', 'sso'],
+    asked: ['ai_assist_enabled', 'default_language', 'language_property', 'sender_identity', 'sending', 'sso'],
     empty: 'You are in no team.',
   }),
   actions: [

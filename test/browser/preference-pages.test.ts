@@ -175,6 +175,23 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     expect(found).toEqual([]);
   });
 
+  it('have no axe violations and cut nothing off in the language of the contact', async () => {
+    await call('POST', '/contact-properties', { key: 'language', type: 'string' });
+    const found: string[] = [];
+    for (const language of ['de', 'pl', 'ja']) {
+      const { id, unsubscribe, preferences, confirm } = await reader();
+      await call('PATCH', `/contacts/${id}`, { properties: { language } });
+      await withPage(async (page) => {
+        for (const [name, address] of Object.entries({ unsubscribe, preferences, confirm })) {
+          await page.goto(address);
+          expect(await page.locator('html').getAttribute('lang')).toBe(language);
+          found.push(...(await faultsInEveryView(page, { name: `${name}-${language}`, pictures: PICTURES })));
+        }
+      });
+    }
+    expect(found).toEqual([]);
+  });
+
   it('are checked by an axe that reports planted violations', async () => {
     await withPage(async (page) => {
       await page.goto((await reader()).preferences);

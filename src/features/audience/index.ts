@@ -52,6 +52,15 @@ export { textsAfter } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 
 /**
+ * Readers: the languages of the people who get marketing mail, and all texts that they read outside of what a team
+ * writes, on pages and in footers.
+ */
+export { fillFooter, FOOTER_KEYS } from './readers/footer.ts';
+export { formatPostalLines } from './readers/postal-lines.ts';
+export { findContactLanguage, findLanguageProperty, readAcceptLanguage } from './readers/reader-language.ts';
+export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } from './readers/reader-texts.ts';
+
+/**
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */

@@ -102,6 +102,8 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
   if (name !== undefined) change.sender_name = name.trim();
   if (address !== undefined) change.postal_address = JSON.stringify(readAddress(address));
   if (assist !== undefined) change.ai_assist_enabled = assist ? 1 : 0;
+  if (input.default_language !== undefined) change.default_language = input.default_language;
+  if (input.language_property !== undefined) change.language_property = input.language_property;
   const onlyWithAddress = name !== undefined && address === undefined;
   const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
   if (!isChanged && onlyWithAddress) {
@@ -184,6 +186,8 @@ function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObje
       sender_name: row.sender_name,
       postal_address: row.postal_address === null ? null : (JSON.parse(row.postal_address) as PostalAddress),
     },
+    default_language: row.default_language,
+    language_property: row.language_property,
     ai_assist_enabled: row.ai_assist_enabled === 1,
     sso,
     sending: {

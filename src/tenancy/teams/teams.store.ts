@@ -1,3 +1,4 @@
+import type { TeamObject } from '../../contract/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 import {
   cutPage,
@@ -26,6 +27,10 @@ export interface TeamRow {
   admin_emails: string | null;
   /** The operator's reason for a suspension. */
   risk_reason: string | null;
+  /** The language of pages and footers for readers whose own is unknown. */
+  default_language: TeamObject['default_language'];
+  /** Key of the contact property that names a reader's language; null for the usual ones. */
+  language_property: string | null;
 }
 
 /** The columns of a new team; the others are set later. */

@@ -285,10 +285,10 @@ describe('the fixed content of a sent broadcast', () => {
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, city: 'Bonn' } });
     const { html, text } = await loadBody(desk, id);
     expect(html).toMatch(
-      /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>DE[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
+      /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>Germany[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
     );
     expect(text).toBe(
-      'First\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nDE\nUnsubscribe: {{{UNSUBSCRIBE_URL}}}',
+      'First\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nGermany\nUnsubscribe: {{{UNSUBSCRIBE_URL}}}',
     );
     const row = await findBroadcast(scene.app.world.db, desk.team.id, id);
     expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
@@ -329,13 +329,13 @@ describe('the fixed content of a sent broadcast', () => {
     const id = await desk.make({ html, text, subject: 'From {{{SENDER_NAME}}}' });
     const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, {})).body;
     expect(shown.subject).toBe('From Kekse & Söhne');
-    const address = 'Musterstraße 1, 10115 Berlin, DE';
+    const address = 'Musterstraße 1, 10115 Berlin, Germany';
     expect(shown.html).toContain(`<p title="Kekse &amp; Söhne">Kekse &amp; Söhne, ${address}</p>`);
     expect(shown.text).toContain(`Kekse & Söhne: ${address} http`);
     expect(shown.missing).toEqual([]);
     expect((await send(desk, id)).status).toBe(200);
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: 'Elsewhere 2' } });
-    expect((await loadBody(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, DE');
+    expect((await loadBody(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, Germany');
     await desk.call('POST', '/contact-properties', { key: 'Postal_Address', type: 'string', fallback_value: 'theirs' });
     const own = await desk.make({ html, text });
     expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');

@@ -175,7 +175,7 @@ describe('the unsubscribe page', () => {
     for (const part of [
       'Acme &amp; &lt;script&gt;Sons',
       '1 &lt;b&gt;Main&lt;/b&gt; St',
-      'Springfield, IL, 62701',
+      'Springfield, IL 62701',
       'United States',
     ]) {
       expect(text).toContain(part);

@@ -26,6 +26,8 @@ it('a new team has the default plan and a full-access key that works at once', a
     sender_name: null,
     postal_address: null,
     ai_assist_enabled: 0,
+    default_language: 'en',
+    language_property: null,
     admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });

@@ -13,6 +13,8 @@ import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type Con
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
 import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
+import { findContactLanguage, findLanguageProperty } from '../readers/reader-language.ts';
+import type { Language } from '../readers/reader-texts.ts';
 import { contactNamed } from './find-contact.ts';
 import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
 
@@ -271,6 +273,8 @@ export interface TopicPreference {
 /** Preferences that the holder of a link may see and change. */
 export interface Preferences {
   team: TeamRow;
+  /** The language of the contact, if it is known. */
+  language: Language | undefined;
   /** The contact; undefined if it was erased. Only a link from mail to its current address shows the address. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
@@ -442,8 +446,10 @@ async function loadPreferences(
   const topic = live.find(({ id }) => id === link.topicId);
   const isListed = (row: TopicRow): boolean =>
     row.visibility === 'public' || seen(row).subscription === 'opt_in' || (alsoShown?.has(row.id) ?? false);
+  const properties = contact ? await declaredProperties(db, team.id) : [];
   return {
     team,
+    language: contact && findContactLanguage(contact, findLanguageProperty(team, properties)),
     contact: contact && { email: isOwn ? contact.email : link.emailKey },
     isUnsubscribed: contact ? contact.unsubscribed === 1 : (left?.all ?? false),
     mayJoin: isOwn && team.risk_state !== 'suspended',

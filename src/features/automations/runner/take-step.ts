@@ -135,8 +135,9 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
-  const { name, sender_name, postal_address } = team;
-  const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
+  const { name, sender_name, postal_address, default_language, language_property } = team;
+  const sender = [name, sender_name, postal_address, default_language, language_property];
+  const madeFrom = JSON.stringify([step.teamId, subject, topicId, sender, properties]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -148,7 +149,7 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
     [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
-  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
+  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks, team }), isMarketing };
   if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
   else cache.delete(versionId);
   return made;

@@ -11,7 +11,14 @@ import {
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody, startOfBody } from '../../../protocol/html/index.ts';
-import { declaredProperties, type PropertyRow, type WayOut } from '../../audience/index.ts';
+import {
+  declaredProperties,
+  findLanguageProperty,
+  FOOTER_KEYS,
+  READER_TEXTS,
+  type PropertyRow,
+  type WayOut,
+} from '../../audience/index.ts';
 import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import {
@@ -280,8 +287,9 @@ function isSame(a: Inputs, b: Inputs): boolean {
 }
 
 function pickParts({ around: { previewText, team, properties }, shown }: Inputs) {
-  const { name, sender_name, postal_address } = team;
-  return { previewText, name, sender_name, postal_address, properties, images: shown.known };
+  const { name, sender_name, postal_address, default_language, language_property } = team;
+  const sender = { name, sender_name, postal_address, default_language, language_property };
+  return { previewText, sender, properties, images: shown.known };
 }
 
 /** Bodies for all recipients, before the merge variables are filled in. */
@@ -361,7 +369,7 @@ export const readFallbacks = (
 function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
   const written = text ?? (html === null ? null : textOfHtml(escapeDefaults(html)));
-  const withWayOut = addWayOut({ html, text: written }, around.team);
+  const withWayOut = addWayOut({ html, text: written }, around);
   const preview = settledPreview(source.template, around);
   return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
 }
@@ -377,7 +385,7 @@ export function composeStepMail(
 ): { bodies: Bodies; isMarketing: boolean } {
   const bodies = settleBodies(source, around);
   const isMarketing = topicId !== null || hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
-  return { bodies: isMarketing ? addWayOut(bodies, around.team) : bodies, isMarketing };
+  return { bodies: isMarketing ? addWayOut(bodies, around) : bodies, isMarketing };
 }
 
 /**
@@ -392,11 +400,11 @@ function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodi
   };
 }
 
-function addWayOut({ html, text }: Bodies, team: Sender): Bodies {
+function addWayOut({ html, text }: Bodies, around: Pick<Around, 'team' | 'properties'>): Bodies {
   const isTextDone = text === null || (text === '' && html !== null) || hasWayOut(text);
   return {
-    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team),
-    text: isTextDone ? text : `${text}\n\n${footerText(team)}`,
+    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, around),
+    text: isTextDone ? text : `${text}\n\n${footerText(around)}`,
   };
 }
 
@@ -456,17 +464,41 @@ function withPreview(html: string, previewText: string): string {
   return html.slice(0, at) + hidden + html.slice(at);
 }
 
-function withFooter(html: string, team: Sender): string {
-  const { name, address } = listSenderLines(team);
+function withFooter(html: string, around: Pick<Around, 'team' | 'properties'>): string {
+  const { lines, language, unsubscribe } = composeFooter(around, escapeHtml);
   const footer =
-    '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
-    `<p style="margin:0">${[name, ...address].map((line) => escapeHtml(line)).join('<br>')}</p>` +
-    '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
+    `<div lang="${language}" style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">` +
+    `<p style="margin:0">${lines.join('<br>')}</p>` +
+    `<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">${unsubscribe}</a></p></div>`;
   const at = endOfBody(hideVariables(html));
   return html.slice(0, at) + footer + html.slice(at);
 }
 
-function footerText(team: Sender): string {
+function footerText(around: Pick<Around, 'team' | 'properties'>): string {
+  const { lines, unsubscribe } = composeFooter(around, (line) => line);
+  return ['-- ', ...lines, `${unsubscribe}: {{{UNSUBSCRIBE_URL}}}`].join('\n');
+}
+
+/**
+ * Returns the parts of the footer. If contacts have a language, what depends on it is a variable with the text in the
+ * language of the team as its default, which is escaped when it is merged.
+ */
+function composeFooter(
+  { team, properties }: Pick<Around, 'team' | 'properties'>,
+  escape: (line: string) => string,
+): { lines: string[]; language: string; unsubscribe: string } {
   const { name, address } = listSenderLines(team);
-  return ['-- ', name, ...address, 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
+  const { default_language: language } = team;
+  const { unsubscribe } = READER_TEXTS[language];
+  if (findLanguageProperty(team, properties) === undefined) {
+    return { lines: [name, ...address].map(escape), language, unsubscribe: escape(unsubscribe) };
+  }
+  const variable = (key: string, inlineDefault: string): string => written([{ key, inlineDefault }]);
+  const postal = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const country = postal ? [variable(FOOTER_KEYS.country + postal.country, address.at(-1) ?? '')] : [];
+  return {
+    lines: [...[name, ...address.slice(0, -1)].map(escape), ...country],
+    language: variable(FOOTER_KEYS.language, language),
+    unsubscribe: variable(FOOTER_KEYS.unsubscribe, unsubscribe),
+  };
 }

@@ -304,7 +304,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
-    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
   };
 }
