@@ -114,7 +114,13 @@ create table teams (
   -- The language of what recipients read, unless their own is known.
   default_language text not null default 'en',
   -- The key of the contact property with a recipient's language; null for language or locale.
-  language_property text
+  language_property text,
+  -- How the pages for recipients look: an image, a color and the team's own words.
+  logo_url text,
+  accent_color text,
+  page_headline text,
+  page_intro text,
+  page_goodbye text
 );
 create unique index teams_slug_unique on teams (slug);
 

@@ -31,6 +31,13 @@ export interface TeamRow {
   default_language: TeamObject['default_language'];
   /** Key of the contact property that names a reader's language; null for the usual ones. */
   language_property: string | null;
+  /** An image at the top of the pages for recipients. */
+  logo_url: string | null;
+  /** `#` and six lower-case hexadecimal digits. */
+  accent_color: string | null;
+  page_headline: string | null;
+  page_intro: string | null;
+  page_goodbye: string | null;
 }
 
 /** The columns of a new team; the others are set later. */

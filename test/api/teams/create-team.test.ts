@@ -28,6 +28,11 @@ it('a new team has the default plan and a full-access key that works at once', a
     ai_assist_enabled: 0,
     default_language: 'en',
     language_property: null,
+    logo_url: null,
+    accent_color: null,
+    page_headline: null,
+    page_intro: null,
+    page_goodbye: null,
     admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });

@@ -80,13 +80,20 @@ describe('formatPostalLines', () => {
     city: 'Berlin',
     state: null,
     postal_code: '10115',
-    country: 'DE',
+    country: 'DE' as const,
   };
 
   it('writes the postal code where the country of the address does, in every language', () => {
     expect(formatPostalLines(address, 'en')).toEqual(['Musterstraße 1', '10115 Berlin', 'Germany']);
     expect(formatPostalLines(address, 'ja')).toEqual(['Musterstraße 1', '10115 Berlin', 'ドイツ']);
-    const us = { ...address, line2: 'Floor 2', city: 'Springfield', state: 'IL', postal_code: '62701', country: 'US' };
+    const us = {
+      ...address,
+      line2: 'Floor 2',
+      city: 'Springfield',
+      state: 'IL',
+      postal_code: '62701',
+      country: 'US' as const,
+    };
     expect(formatPostalLines(us, 'de')).toEqual([
       'Musterstraße 1',
       'Floor 2',
@@ -96,7 +103,7 @@ describe('formatPostalLines', () => {
   });
 
   it('leaves out what is missing', () => {
-    const dublin = { ...address, line2: '', city: 'Dublin', postal_code: null, country: 'IE' };
+    const dublin = { ...address, line2: '', city: 'Dublin', postal_code: null, country: 'IE' as const };
     expect(formatPostalLines(dublin, 'fr')).toEqual(['Musterstraße 1', 'Dublin', 'Irlande']);
   });
 });

@@ -16,7 +16,6 @@ import {
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
 import {
-  preferencePageHeaders,
   renderBusy,
   renderConfirmation,
   renderMethodRefused,
@@ -26,6 +25,7 @@ import {
   renderTooLarge,
   renderUnsubscribe,
   type Done,
+  type RenderedPage,
 } from './render.ts';
 
 /** Limit of a form. Our largest form has two ids for each of two hundred topics. */
@@ -80,11 +80,14 @@ interface Page {
   preferred: Language | undefined;
 }
 
-interface Answer {
+interface Answer extends RenderedPage {
   status: number;
-  html: string;
-  headers?: Record<string, string>;
 }
+
+const withHeaders = (page: RenderedPage, headers: Record<string, string>): RenderedPage => ({
+  ...page,
+  headers: { ...page.headers, ...headers },
+});
 
 /**
  * Serves preference links on every host that leads to us; returns false to leave a request to the API. It runs before
@@ -100,11 +103,11 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     if (name === undefined) return false;
     void answerRequest(request, name as PageName, token)
       .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
-      .then(({ status, html, headers = {} }) => {
+      .then(({ status, html, headers }) => {
         // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
-        response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });
+        response.writeHead(status, { ...headers, 'content-length': bytes.length });
         response.end(request.method === 'HEAD' ? undefined : bytes);
       });
     return true;
@@ -115,20 +118,20 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const preferred = readAcceptLanguage(request.headers['accept-language']);
     const language = preferred ?? 'en';
     if (!['GET', 'HEAD', 'POST'].includes(method)) {
-      return { status: 405, html: renderMethodRefused(language), headers: { allow: 'GET, HEAD, POST' } };
+      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
     }
     const opened = openPreferenceLink(world, token);
     const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
-      return { status: 429, html: renderBusy(language), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
+      return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
     }
-    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, html: renderSample(language) };
-    if (!link) return { status: 404, html: renderNoLink(language) };
+    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
+    if (!link) return { status: 404, ...renderNoLink(language) };
     const page = { link, name, token, preferred };
     if (method !== 'POST') return show(page, await readPreferences(world, link));
     const form = await readForm(request);
-    if (!form) return { status: 413, html: renderTooLarge(language) };
+    if (!form) return { status: 413, ...renderTooLarge(language) };
     return applyChange(page, form);
   }
 
@@ -143,11 +146,11 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
   function show(page: Page, preferences: Preferences | undefined, done?: Done): Answer {
     const { link, name, token, preferred } = page;
-    if (!preferences) return { status: 404, html: renderNoLink(preferred ?? 'en') };
+    if (!preferences) return { status: 404, ...renderNoLink(preferred ?? 'en') };
     const language = preferences.language ?? preferred ?? preferences.team.default_language;
     const action = `/${name}/${token}`;
     const choices = `/preferences/${choiceToken(world, link)}`;
-    return { status: 200, html: RENDER[name]({ ...preferences, language, action, choices, done }) };
+    return { status: 200, ...RENDER[name]({ ...preferences, language, action, choices, done }) };
   }
 }
 
@@ -182,5 +185,5 @@ const preferredLanguage = (request: IncomingMessage): Language =>
 function renderFailure(world: World, error: unknown, { page, language }: { page: string; language: Language }): Answer {
   const isSetback = isDatabaseSetback(error);
   world.log.error({ err: error, page }, isSetback ? 'storage is not available' : 'a preference page failed');
-  return { status: isSetback ? 503 : 500, html: renderBusy(language) };
+  return { status: isSetback ? 503 : 500, ...renderBusy(language) };
 }

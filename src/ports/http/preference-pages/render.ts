@@ -12,27 +12,37 @@ import {
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
+import { buildPageStyle, readImageSource, renderBrand, renderWords } from './look.ts';
 
-/** Headers of these pages. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
-export const preferencePageHeaders = {
-  ...privatePageHeaders(`default-src 'none'; style-src ${hashStyle(formStyle)}; base-uri 'none'; form-action 'self'`),
-  'content-type': 'text/html; charset=utf-8',
-};
+/** A page with the headers that it needs. */
+export interface RenderedPage {
+  html: string;
+  headers: Record<string, string>;
+}
+
+/** Returns the headers of a page. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
+function buildHeaders(style: string, imageSource: string | undefined): Record<string, string> {
+  const images = imageSource === undefined ? '' : `img-src ${imageSource}; `;
+  const policy = `default-src 'none'; ${images}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'`;
+  return { ...privatePageHeaders(policy), 'content-type': 'text/html; charset=utf-8' };
+}
 
 interface Titled {
   title: string;
   language: Language;
 }
 
-/** Renders a page. `main` and `footer` are HTML already. */
-const renderPage = ({ title, language }: Titled, main: string, footer = ''): string =>
-  renderDocument(
-    title,
-    `<main><h1>${bdi(title)}</h1>
-${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`,
-    formStyle,
-    language,
-  );
+/** Renders a page. `main` and what `around` has are HTML already. */
+function renderPage(
+  { title, language }: Titled,
+  main: string,
+  around: { style?: string; imageSource?: string | undefined; header?: string; footer?: string } = {},
+): RenderedPage {
+  const { style = formStyle, imageSource, header = '', footer = '' } = around;
+  const content = `${header}<main><h1>${bdi(title)}</h1>
+${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`;
+  return { html: renderDocument(title, content, style, language), headers: buildHeaders(style, imageSource) };
+}
 
 /** The change that was just made, which the page reports first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
@@ -66,13 +76,14 @@ function say(shown: Shown, key: TextKey): string {
 const sayParagraph = (shown: Shown, key: TextKey): string => `<p>${say(shown, key)}</p>`;
 
 /** Renders the page of an unsubscribe link, on which a reader leaves the topic of the mail, or everything. */
-export function renderUnsubscribe(shown: Shown): string {
+export function renderUnsubscribe(shown: Shown): RenderedPage {
   const { contact, topic, done } = shown;
   if (!contact) return renderErased(shown, 'unsubscribe');
   const more = topic ? 'manageOrLeave' : 'managePreferences';
   if (!shown.isUnsubscribed && topic?.subscription !== 'opt_out') {
     return renderTeamPage(shown, topic ? 'unsubscribeFromTopic' : 'unsubscribeFromAll', [
       done === 'subscribed' ? renderStatus(shown, 'subscribedAgain') : '',
+      renderWords(shown.team, shown.team.page_intro),
       sayParagraph(shown, topic ? 'receivesTopic' : 'receivesAll'),
       renderForm(shown, 'unsubscribe', renderButton(shown, 'unsubscribe')),
       renderChoicesLink(shown, more),
@@ -83,6 +94,7 @@ export function renderUnsubscribe(shown: Shown): string {
   return renderTeamPage(shown, 'unsubscribed', [
     done === 'unsubscribed' ? renderStatus(shown, 'done') : '',
     sayParagraph(shown, topic && !shown.isUnsubscribed ? 'receivesTopicNoMore' : 'receivesNothingMore'),
+    renderWords(shown.team, shown.team.page_goodbye),
     isOneStepBack ? renderForm(shown, 'subscribe', renderButton(shown, 'subscribeAgain', 'second')) : '',
     renderChoicesLink(shown, more),
   ]);
@@ -90,7 +102,7 @@ export function renderUnsubscribe(shown: Shown): string {
 
 const SAVED = { unsubscribed: 'leftEverything', subscribed: 'subscribedAgain', saved: 'saved' } as const;
 
-export function renderPreferences(shown: Shown): string {
+export function renderPreferences(shown: Shown): RenderedPage {
   if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
   const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton(shown, 'subscribeAgain', 'second')) : '';
@@ -98,6 +110,7 @@ export function renderPreferences(shown: Shown): string {
   const allEmail = isUnsubscribed ? back : leave;
   return renderTeamPage(shown, 'preferences', [
     done === undefined ? '' : renderStatus(shown, SAVED[done]),
+    renderWords(shown.team, isUnsubscribed ? shown.team.page_goodbye : shown.team.page_intro),
     sayParagraph(shown, 'preferencesApplyTo'),
     isUnsubscribed ? sayParagraph(shown, 'hasLeftEverything') : '',
     shown.mayJoin && topics.length > 0 ? renderTopics(shown) : '',
@@ -105,7 +118,7 @@ export function renderPreferences(shown: Shown): string {
   ]);
 }
 
-export function renderConfirmation(shown: Shown): string {
+export function renderConfirmation(shown: Shown): RenderedPage {
   const { topic, contact, done } = shown;
   if (!contact) return renderErased(shown);
   const link = renderChoicesLink(shown, 'manageOrLeave');
@@ -128,27 +141,29 @@ export function renderConfirmation(shown: Shown): string {
 }
 
 /** Renders a page that concerns no team: a title, and what to do. */
-function renderPlain(language: Language, titleKey: TextKey, adviceKey: TextKey): string {
+function renderPlain(language: Language, titleKey: TextKey, adviceKey: TextKey): RenderedPage {
   const texts = READER_TEXTS[language];
   return renderPage({ title: texts[titleKey], language }, `<p>${escapeHtml(texts[adviceKey])}</p>`);
 }
 
-export const renderNoLink = (language: Language): string => renderPlain(language, 'linkBroken', 'linkBrokenAdvice');
+export const renderNoLink = (language: Language): RenderedPage =>
+  renderPlain(language, 'linkBroken', 'linkBrokenAdvice');
 
-export const renderSample = (language: Language): string => renderPlain(language, 'sampleLink', 'sampleLinkReason');
+export const renderSample = (language: Language): RenderedPage =>
+  renderPlain(language, 'sampleLink', 'sampleLinkReason');
 
-export const renderMethodRefused = (language: Language): string =>
+export const renderMethodRefused = (language: Language): RenderedPage =>
   renderPlain(language, 'methodRefused', 'methodRefusedAdvice');
 
-export const renderTooLarge = (language: Language): string => renderPlain(language, 'tooLarge', 'tooLargeAdvice');
+export const renderTooLarge = (language: Language): RenderedPage => renderPlain(language, 'tooLarge', 'tooLargeAdvice');
 
-export const renderBusy = (language: Language): string => renderPlain(language, 'busy', 'busyAdvice');
+export const renderBusy = (language: Language): RenderedPage => renderPlain(language, 'busy', 'busyAdvice');
 
 /**
  * Renders the page for a contact that was deleted. `does` is the action of the button: the reader can still unsubscribe,
  * because the address may be added again.
  */
-function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
+function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): RenderedPage {
   const { topic, isUnsubscribed, done } = shown;
   const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');
   const isAboutTopic = does === 'unsubscribe' && topic !== undefined;
@@ -160,18 +175,20 @@ function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): s
   ]);
 }
 
-const renderTeamPage = (shown: Shown, titleKey: TextKey, parts: readonly string[]): string =>
-  renderPage(
-    {
-      title: fillText(
-        READER_TEXTS[shown.language][titleKey],
-        listNames(shown, (text) => text),
-      ),
-      language: shown.language,
-    },
+function renderTeamPage(shown: Shown, titleKey: TextKey, parts: readonly string[]): RenderedPage {
+  const { language, team } = shown;
+  const names = listNames(shown, (text) => text);
+  return renderPage(
+    { title: fillText(READER_TEXTS[language][titleKey], names), language },
     parts.filter((part) => part !== '').join('\n'),
-    renderFooter(shown),
+    {
+      style: buildPageStyle(team),
+      imageSource: readImageSource(team),
+      header: renderBrand(team, senderName(shown)),
+      footer: renderFooter(shown),
+    },
   );
+}
 
 const renderStatus = (shown: Shown, key: TextKey): string => `<p class="status" role="status">${say(shown, key)}</p>`;
 
