@@ -129,10 +129,8 @@ function readLogoUrl(store: Store, text: string): string {
   const url = URL.parse(text);
   const isServedHere = url !== null && url.origin === new URL(store.origin()).origin;
   if (url === null || !(url.protocol === 'https:' || isServedHere) || url.username !== '' || url.password !== '') {
-    throw invalidField(
-      'logo_url',
-      'logo_url must be the https address of an image, without a user name and a password.',
-    );
+    const message = 'logo_url must be the https address of an image, without a user name and a password.';
+    throw invalidFields([{ path: 'logo_url', message }]);
   }
   return url.href;
 }

@@ -358,6 +358,42 @@ describe('the fixed content of a sent broadcast', () => {
     expect(shown.html).toContain('<img src="https://a.example/50%25%20off%3F&amp;x=1.png" alt="">');
   });
 
+  it('has values percent-encoded in the links of a text that is made from the HTML', async () => {
+    const desk = await openDesk(scene);
+    const html =
+      '<a href="https://a.example/{{{FIRST_NAME}}}?e={{{EMAIL}}}">page</a> <a href="{{{UNSUBSCRIBE_URL}}}">x</a>';
+    const id = await desk.make({ html });
+    await desk.call('POST', '/contacts', { email: 'a+b&c@example.com', first_name: 'é/f' });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, { email: 'a+b&c@example.com' })).body;
+    expect(shown.html).toContain('<a href="https://a.example/%C3%A9/f?e=a%2Bb%26c%40example.com">');
+    expect(shown.text).toContain('page (https://a.example/%C3%A9/f?e=a%2Bb%26c%40example.com)');
+    expect(shown.text).toMatch(/x \(http\S+\/unsubscribe\/test\)/);
+  });
+
+  it('has values percent-encoded where the text names the filter urlencode', async () => {
+    const desk = await openDesk(scene);
+    const text = 'https://a.example/?e={{{EMAIL|urlencode}}} for {{{EMAIL}}}';
+    const id = await desk.make({ html: '<p>{{{EMAIL|urlencode}}}</p>', text, subject: 'For {{{EMAIL|urlencode}}}' });
+    await desk.call('POST', '/contacts', { email: 'a+b&c@example.com' });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, { email: 'a+b&c@example.com' })).body;
+    expect(shown.subject).toBe('For a%2Bb%26c%40example.com');
+    expect(shown.html).toContain('<p>a%2Bb%26c%40example.com</p>');
+    expect(shown.text).toContain('https://a.example/?e=a%2Bb%26c%40example.com for a+b&c@example.com');
+    expect(shown.missing).toEqual([]);
+    const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    expect(checks.find(({ name }: { name: string }) => name === 'links').status).toBe('pass');
+  });
+
+  it('has a footer that does not repeat a postal address which the body shows by its variable', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '<p>{{{postal_address}}}</p>', text: 'News' });
+    await send(desk, id);
+    const { html, text } = await loadBody(desk, id);
+    expect(html?.match(/Musterstraße 1/g)).toHaveLength(1);
+    expect(html).toMatch(/<p style="margin:0">Example GmbH<\/p>.*UNSUBSCRIBE_URL/);
+    expect(text, 'the text does not show it').toContain('Example GmbH\nMusterstraße 1\n10115 Berlin\nGermany\n');
+  });
+
   it('has no text part if the text is empty, and none is made from the HTML', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>Hello</p>', text: '' });
