@@ -9,6 +9,7 @@ import type { Step, ConnectionType } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
+  beginEngagement,
   chooseByApi,
   contactNamed,
   joinSegments,
@@ -218,6 +219,7 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     async work(tx) {
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      await beginEngagement(tx, teamId, [contactId]);
       try {
         accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
       } catch (error) {
@@ -285,7 +287,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
     clock.now(),
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
-  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
   return { send, isMarketing: composed.isMarketing };
 }
 
