@@ -3,7 +3,15 @@
  * SQL for both databases. The evaluator and the SQL agree for every filter and contact. Texts are compared without
  * letter case and with their accents, numbers by value, times as instants.
  */
-export { chooseIndex, needsEngagement, renderFilter, type IndexChoice, type IndexRange, type FilterDialect, type Rendered } from './render-filter.ts';
+export {
+  chooseIndex,
+  needsEngagement,
+  renderFilter,
+  type IndexChoice,
+  type IndexRange,
+  type FilterDialect,
+  type Rendered,
+} from './render-filter.ts';
 export {
   ENGAGEMENTS,
   listNeededFacts,

@@ -73,6 +73,8 @@ export interface ParsedFilter {
    * An invalid condition is unknown, and so is its negation: a contact matches if the whole filter is true without it.
    */
   filter: Filter;
+  /** Matches the contacts for which the whole filter is false without its unknown conditions. */
+  negated: Filter;
   /** One for each condition or group at fault. */
   faults: FilterFault[];
   /** A condition of the filter, or of a segment that it names, is unknown. */
@@ -120,7 +122,7 @@ export function parseFilter(input: unknown, declared: Declared, root = 'filter')
     report(`${engagements} conditions on engagement and events; at most ${ENGAGEMENTS_MAX}`);
   if (expanded > EXPANDED_MAX)
     report(`more than ${EXPANDED_MAX} conditions together with the segments that it names; at most ${EXPANDED_MAX}`);
-  return { filter: whereTrue(filter), faults, hasUnknown: !isKnown(filter) };
+  return { filter: whereTrue(filter), negated: rewrite(filter, false), faults, hasUnknown: !isKnown(filter) };
 }
 
 /** Returns the hash by which a clicked link is found. */

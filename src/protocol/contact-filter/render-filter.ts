@@ -191,7 +191,10 @@ export interface IndexChoice {
 }
 
 /** Chooses the access paths that are likely to read least. */
-export function chooseIndex(filter: Filter, { dialect, teamId }: { dialect: FilterDialect; teamId: string }): IndexChoice {
+export function chooseIndex(
+  filter: Filter,
+  { dialect, teamId }: { dialect: FilterDialect; teamId: string },
+): IndexChoice {
   const parts = filter.kind === 'all' ? filter.of : [filter];
   for (const part of parts) {
     const range = buildRange(part, { dialect, teamId });
