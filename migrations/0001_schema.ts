@@ -558,7 +558,9 @@ create table emails (
   automation_id ${id},
   is_marketing smallint not null default 0,
   -- 1 for marketing mail, and for all mail of runs that were begun many at a time: other mail and its webhooks go first.
-  is_bulk smallint not null default 0
+  is_bulk smallint not null default 0,
+  -- The contact that a broadcast or an automation wrote it for. Null for all other mail.
+  contact_id ${id}
 );
 -- The emails of a broadcast, and what of it still waits.
 create index emails_broadcast on emails (broadcast_id, id) where broadcast_id is not null;
@@ -1271,6 +1273,45 @@ create table contact_topics (
   primary key (contact_id, topic_id)
 )${withoutRowid};
 
+-- When mail that was written for a contact was last sent, delivered, opened and clicked, so that filters read no history. A contact
+-- has its row from its first mail on. Sends and deliveries have no index: each mail writes them, and filters on them read the rows in
+-- the order of contacts.
+create table contact_engagement (
+  team_id ${id} not null,
+  contact_id ${id} not null,
+  first_sent_at bigint,
+  last_sent_at bigint,
+  last_delivered_at bigint,
+  last_opened_at bigint,
+  last_clicked_at bigint,
+  primary key (team_id, contact_id)
+)${isPg ? ' with (fillfactor = 70)' : ' without rowid'};
+-- Contacts that opened or clicked within a time, where they are few.
+create index contact_engagement_clicked on contact_engagement (team_id, last_clicked_at, contact_id) where last_clicked_at is not null;
+create index contact_engagement_opened on contact_engagement (team_id, last_opened_at, contact_id) where last_opened_at is not null;
+
+-- When a contact last clicked a link, in mail of any broadcast or automation. The hash is of the address.
+create table contact_link_clicks (
+  team_id ${id} not null,
+  url_hash text not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  primary key (team_id, url_hash, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_link_clicks_of_contact on contact_link_clicks (contact_id);
+
+-- How often a custom event was received for a contact, and when last.
+create table contact_custom_events (
+  event_id ${id} not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  count bigint not null,
+  primary key (event_id, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_custom_events_of_contact on contact_custom_events (contact_id);
+
 -- What a contact, or somebody for it, decided. It stays when the contact is erased, and then knows a hash alone.
 create table consent_records (
   id ${id} not null primary key,
@@ -1463,11 +1504,12 @@ create table broadcast_recipients (
   machine_opened integer not null default 0,
   machine_clicked integer not null default 0,
   bounces integer not null default 0,
-  walked_contact_id ${id},
   primary key (broadcast_id, email_key)
 );
 create index broadcast_recipients_bounced on broadcast_recipients (broadcast_id, id) where bounced is not null;
 create index broadcast_recipients_clicked on broadcast_recipients (broadcast_id, id) where clicked > 0;
+-- Whether a contact got, opened or clicked a broadcast.
+create index broadcast_recipients_contact on broadcast_recipients (broadcast_id, contact_id) where contact_id is not null;
 create index broadcast_recipients_complained on broadcast_recipients (broadcast_id, id) where complained > 0;
 create index broadcast_recipients_delivered on broadcast_recipients (broadcast_id, id) where delivered > 0;
 -- The events of an email.
@@ -1479,7 +1521,6 @@ create index broadcast_recipients_suppressed on broadcast_recipients (broadcast_
 create index broadcast_recipients_unsubscribed on broadcast_recipients (broadcast_id, id) where unsubscribed > 0;
 -- What a test of subjects has come to.
 create index broadcast_recipients_variant on broadcast_recipients (broadcast_id, variant) where variant is not null;
-create index broadcast_recipients_walked on broadcast_recipients (broadcast_id, walked_contact_id) where walked_contact_id is not null;
 
 -- The hash is of the address, which may be longer than an index takes.
 create table broadcast_links (

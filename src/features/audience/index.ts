@@ -28,8 +28,9 @@ export {
   type TopicPreference,
 } from './contacts/consent.ts';
 export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
+export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
 export { exportContacts } from './contacts/export-contacts.ts';
-export { contactNamed, readPropertyValues } from './contacts/find-contact.ts';
+export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
   choiceToken,
@@ -68,6 +69,7 @@ export { countSegments, findSegment, liveSegments } from './segments/segments.st
 export {
   createSegment,
   declaredFor,
+  findNamedInFilters,
   loadSegmentFilter,
   getSegment,
   listSegments,

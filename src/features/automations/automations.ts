@@ -176,7 +176,7 @@ async function checkedGraph(
   const graph = readGraph(steps, connections, faults);
   const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
   checkConfigs(graph, { now: store.clock.now(), properties }, faults);
-  const trigger = await checkNames(tx, teamId, graph, faults);
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
   const refusal = faults.refusal();
   if (refusal) throw refusal;
   return { graph: JSON.stringify(graph), trigger };
@@ -186,10 +186,10 @@ async function checkedGraph(
  * Returns the trigger; throws if anything that the graph names is gone since it was written, since it would begin no
  * run then, or each would fail.
  */
-async function triggerNow({ teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
+async function triggerNow({ store, teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
   const faults = new Faults();
   const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
-  const trigger = await checkNames(tx, teamId, graph, faults);
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
   const refusal = faults.refusal();
   if (refusal) throw refusal;
   return trigger;

@@ -21,6 +21,7 @@ export { listSubjects } from './broadcasts/ab-test.ts';
 export { hasGrown } from './broadcasts/audience-growth.ts';
 export {
   broadcastNames,
+  broadcastsAmong,
   countBroadcasts,
   countRestored,
   endedReport,

@@ -89,6 +89,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ...under('automations', 'automation_id', ['automation_versions', 'automation_runs', 'automation_entries']),
   ...under('automation_runs', 'run_id', ['automation_run_steps']),
   { table: 'custom_events', by: 'team_id' },
+  ...under('custom_events', 'event_id', ['contact_custom_events']),
   { table: 'broadcasts', by: 'team_id' },
   ...under('broadcasts', 'broadcast_id', [
     'broadcast_recipients',
@@ -109,6 +110,8 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'contact_numbers', by: 'property_id', parent: 'contact_properties', notExported: COPY },
   { table: 'contacts', by: 'team_id' },
   ...under('contacts', 'contact_id', ['contact_topics']),
+  { table: 'contact_engagement', by: 'team_id' },
+  { table: 'contact_link_clicks', by: 'team_id' },
   { table: 'contact_counts', by: 'team_id' },
   { table: 'consent_records', by: 'team_id' },
   // Mail.

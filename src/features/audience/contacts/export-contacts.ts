@@ -5,7 +5,7 @@ import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
-import { declaredFor, loadSegmentFilter } from '../segments/segments.ts';
+import { loadSegmentFilter } from '../segments/segments.ts';
 import { findSegment, liveSegments, membersAmong } from '../segments/segments.store.ts';
 import { listChoices, liveTopics } from '../topics/topics.store.ts';
 import { audienceRows } from './audience.store.ts';
@@ -101,7 +101,7 @@ export async function exportContacts(
     if (segmentId !== undefined && !segment) {
       throw invalidField('segment_id', 'segment_id does not match a segment of this team.');
     }
-    const filter = segment ? await loadSegmentFilter(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
+    const filter = segment ? await loadSegmentFilter(db, segment, store.clock.now()) : EVERYBODY;
     return { lines: makeLines(db, teamId, { format, filter }), end };
   } catch (error) {
     end();

@@ -169,9 +169,9 @@ async function beginRuns(
   { teamId, importId }: RowsToImport,
   { touched, starts }: { touched: readonly ContactRow[]; starts: PlannedRows['starts'] },
 ): Promise<void> {
-  const data = await contactsData(tx, teamId, touched);
-  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const at = store.clock.now();
+  const data = await contactsData(tx, teamId, { rows: touched, now: at });
+  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const batch = numberBatch(importId);
   const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
     const contactId = ids.get(emailKey);

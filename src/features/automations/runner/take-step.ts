@@ -4,13 +4,17 @@ import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
-import { listRuleFields, meetsRule, type RuleContact } from '../rules.ts';
+import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
+import { listRuleFields, listRuleFilters, meetsRule, type MeetsFilter, type RuleContact } from '../rules.ts';
 import type { Step, ConnectionType } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
+  beginEngagement,
   chooseByApi,
   contactNamed,
+  declaredFor,
+  filteredContacts,
   joinSegments,
   recordContactEvent,
   readPropertyValues,
@@ -219,6 +223,7 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     async work(tx) {
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      await beginEngagement(tx, teamId, [contactId]);
       try {
         accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
       } catch (error) {
@@ -286,7 +291,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
     clock.now(),
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
-  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
   return { send, isMarketing: composed.isMarketing };
 }
 
@@ -363,12 +368,42 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<StepResult> {
     const contact = await contactNamed(db, teamId, contactId);
     const readField = createFieldReader(contact, await declaredProperties(db, teamId));
-    const isMet = meetsRule(config, readField);
+    const { meets, fault } = await readFilters(contact, listRuleFilters(config));
+    const isMet = meetsRule(config, readField, meets);
     if (isMet === undefined) {
       const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
+      if (field === '' && fault !== undefined) throw refuse('not_found', { say: fault });
       throw notFoundInTeam(`property ${field.replace(/^properties\./, '')}`);
     }
     return { branch: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
+  }
+
+  /** Evaluates filters for a contact. A filter that names something deleted has a fault, and may be unknown. */
+  async function readFilters(
+    contact: ContactRow,
+    filters: readonly unknown[],
+  ): Promise<{ meets: MeetsFilter; fault: string | undefined }> {
+    if (filters.length === 0) return { meets: () => undefined, fault: undefined };
+    const declared = await declaredFor(db, contact.team_id, { filters, now: world.clock.now() });
+    const parsed = new Map(filters.map((filter) => [filter, parseFilter(filter, declared)]));
+    const seen = (
+      await filteredContacts(
+        db,
+        [contact],
+        [...parsed.values()].map(({ filter }) => filter),
+      )
+    ).get(contact.id);
+    const broken = [...parsed.values()].find(({ hasUnknown }) => hasUnknown);
+    const says = broken?.faults[0]?.message ?? 'A segment that the filter names uses something that was deleted.';
+    return {
+      fault: broken && `The filter of the condition cannot be evaluated: ${says}`,
+      meets(filter) {
+        const found = parsed.get(filter);
+        if (!found || !seen) return undefined;
+        if (meetsFilter(found.filter, seen)) return true;
+        return meetsFilter(found.negated, seen) ? false : undefined;
+      },
+    };
   }
 
   /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */

@@ -1,6 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import type { Page, Executor } from '../../../platform/db/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { listClicks, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
@@ -17,7 +18,6 @@ import {
   countMembers,
   membersPage,
   readPropertyValues,
-  declaredFor,
   loadSegmentFilter,
   findSegment,
   liveSegments,
@@ -47,7 +47,7 @@ const SHOWN_MAX = 20;
  * fails.
  */
 async function checkZones(
-  db: Executor,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   teamId: string,
   { local_time: localTime, segment_id: segmentId }: Pick<BroadcastContent, 'local_time' | 'segment_id'>,
 ): Promise<ZoneCheck[]> {
@@ -69,7 +69,7 @@ async function checkZones(
   const filter: Filter = {
     kind: 'all',
     of: [
-      await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+      await loadSegmentFilter(db, segment, clock.now()),
       { kind: 'exists', place, type: 'string', wanted: true },
       { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
     ],
@@ -256,7 +256,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
-  const zones = await checkZones(store.db, teamId, row);
+  const zones = await checkZones(store, teamId, row);
   const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;

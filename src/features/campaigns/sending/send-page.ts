@@ -6,7 +6,7 @@ import { formatListId } from '../../../protocol/mime/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
-  walkedAmong,
+  contactsMet,
   variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
@@ -17,12 +17,12 @@ import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../b
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
+  beginEngagement,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
   type ContactRow,
   declaredProperties,
-  declaredFor,
   loadSegmentFilter,
   findSegment,
   findTopic,
@@ -158,12 +158,12 @@ export async function sendPage(
       drafted.map(({ member }) => member.email_key),
     );
     const contactIds = drafted.map(({ member }) => member.id);
-    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
+    const met = isWalkedAgain(broadcast) ? await contactsMet(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
     for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || walked?.has(member.id)) continue;
+      if (known.has(member.email_key) || met?.has(member.id)) continue;
       const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
       rows.push({
         broadcast_id: broadcastId,
@@ -173,7 +173,6 @@ export async function sendPage(
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
-        walked_contact_id: walked ? member.id : null,
         variant: reason === undefined ? toVariant(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
@@ -184,6 +183,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
+    await beginEngagement(
+      tx,
+      teamId,
+      sends.flatMap(({ contactId }) => contactId ?? []),
+    );
     return acceptWithin(world, tx, ctx, sends, {
       kind: 'marketing',
       broadcastId,
@@ -234,6 +238,7 @@ function draftFor(
     id,
     domain: route.domain,
     templateId: broadcast.template_id,
+    contactId: contact.id,
     shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
     draft: {
       headerMailboxes: {
@@ -300,7 +305,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
   const fallbacks = readFallbacks(broadcast, { properties, team });
   return {
-    filter: await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+    filter: await loadSegmentFilter(db, segment, world.clock.now()),
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
