@@ -1467,7 +1467,11 @@ create table broadcasts (
   fallbacks text,
   approved_contacts integer,
   -- A sample of the contacts that a person approved, as JSON.
-  approved_audience text
+  approved_audience text,
+  -- Set while a member of the team, a key or an app has paused it. A cancel leaves it until its mail is out of the queue.
+  paused_at bigint,
+  paused_by_kind text,
+  paused_by_name text
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');

@@ -37,7 +37,7 @@ export { composeStepBodies, composeStepMail, countChars, readFallbacks } from '.
 export {
   beginBroadcast,
   claimDueBroadcasts,
-  endPausesAfter,
+  endWaitsAfter,
   finishBroadcast,
   saveProgress,
 } from './broadcasts/leases.store.ts';

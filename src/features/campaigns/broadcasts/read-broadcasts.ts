@@ -99,17 +99,28 @@ function presentBroadcastItem(row: ListedBroadcast) {
     recipients: row.recipients,
     excluded: row.excluded,
     total: row.total,
-    held:
-      row.held_reason === null || row.held_since === null || row.status === 'canceled'
-        ? null
-        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
+    held: presentHeld(row),
+    paused: presentPause(row),
   };
 }
 
+type HeldRow = Pick<BroadcastRow, 'status' | 'held_reason' | 'held_since' | 'held_detail'>;
+
+export const presentHeld = ({ status, held_reason: reason, held_since: since, held_detail: detail }: HeldRow) =>
+  reason === null || since === null || status === 'canceled' ? null : { reason, since: isoTime(since), detail };
+
+type PausedRow = Pick<BroadcastRow, 'status' | 'paused_at' | 'paused_by_kind' | 'paused_by_name'>;
+
+const presentPause = ({ status, paused_at: at, paused_by_kind: kind, paused_by_name: name }: PausedRow) =>
+  at === null || kind === null || status === 'canceled' ? null : { since: isoTime(at), by: { kind, name } };
+
 function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
+  const item = presentBroadcastItem(row);
+  // A paused broadcast waits for a person and for nothing else.
+  const waitsFor = item.paused === null ? row.waiting_reason : null;
   return {
     object: 'broadcast' as const,
-    ...presentBroadcastItem(row),
+    ...item,
     from: row.sender,
     subject: row.subject,
     reply_to: JSON.parse(row.reply_to_list) as string[],
@@ -120,11 +131,8 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
     local_time: row.local_time === 1,
-    waiting_reason: row.waiting_reason,
-    next_at:
-      ['local_hour', 'ab_test'].includes(row.waiting_reason ?? '') && row.next_at !== null
-        ? isoTime(row.next_at)
-        : null,
+    waiting_reason: waitsFor,
+    next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
     counts,
   };

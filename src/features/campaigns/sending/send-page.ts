@@ -78,7 +78,7 @@ export function decideSubject(
 
 export const PAGE_MAX = 500;
 
-/** Thrown if the broadcast was canceled or taken over by another process. */
+/** Thrown if the broadcast was canceled, paused or taken over by another process. */
 export class TakenOver extends Error {}
 
 /** Thrown if an approved broadcast would reach more contacts than a person approved. */
