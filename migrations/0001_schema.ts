@@ -1624,13 +1624,15 @@ create table automations (
   -- The one segment that contact.added_to_segment starts at; null for all segments.
   trigger_segment_id ${id},
   -- Whether a contact begins again: always, when_ended or never.
-  reentry text not null default 'always'
+  reentry text not null default 'always',
+  -- Since when it has been disabled; null if it is enabled, or never was.
+  disabled_at bigint
 );
-create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and status = 'enabled' and deleted_at is null;
+create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and deleted_at is null;
 -- GET /automations, with and without 'status'.
 create index automations_team_id_id_index on automations (team_id, id);
 create index automations_team_id_status_id_index on automations (team_id, status, id);
-create index automations_type on automations (team_id, trigger_type) where trigger_type is not null and status = 'enabled' and deleted_at is null;
+create index automations_type on automations (team_id, trigger_type) where trigger_type is not null and deleted_at is null;
 
 -- Never written again.
 create table automation_versions (
@@ -1679,6 +1681,8 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 -- What a process that is gone had leased.
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
+-- GET /automations/{automation_id}/runs with 'contact'.
+create index automation_runs_of_contact_by_id on automation_runs (contact_id, automation_id, id);
 -- What each automation has due, the longest due first.
 create index automation_runs_turns on automation_runs (automation_id, batch, due_at, id) where status = 'running';
 
@@ -1704,6 +1708,23 @@ create table automation_entries (
 );
 -- Those of a contact that is erased.
 create index automation_entries_contact_id_index on automation_entries (contact_id);
+
+-- Why events of a contact started no run: one row for each reason, which counts them.
+create table automation_refusals (
+  automation_id ${id} not null,
+  contact_id ${id} not null,
+  reason text not null,
+  -- What was wrong with the latest one, if the reason alone does not say it.
+  detail text,
+  times integer not null,
+  first_at bigint not null,
+  last_at bigint not null,
+  primary key (automation_id, contact_id, reason)
+)${withoutRowid};
+-- Those of a contact that is erased.
+create index automation_refusals_contact_id_index on automation_refusals (contact_id);
+-- Old ones, for their removal.
+create index automation_refusals_last_at_index on automation_refusals (last_at);
 
 -- =================
 -- The support inbox

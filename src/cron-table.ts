@@ -8,6 +8,7 @@ import {
   type PaymentProvider,
 } from './features/billing/start.ts';
 import { forgetConfirmationMails, removeImportFiles } from './features/audience/start.ts';
+import { removeExpiredRefusals } from './features/automations/start.ts';
 import {
   askRenewalTimes,
   renewCertificates,
@@ -114,6 +115,7 @@ export function cronTable(
       run: (stopping) => removeOldReports(world, stopping),
     },
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
+    { name: 'forget-automation-refusals', schedule: '39 * * * *', run: () => removeExpiredRefusals(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
     { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },

@@ -122,6 +122,36 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
     ])
     .join('\n');
 
+/** Tells whether a contact may enter an automation, in which state its latest run is, and why events started none. */
+export function enrolmentInWords(enrolment: AnswerOf<'getAutomationEnrolment'>): string {
+  const { may_start: mayStart, obstacles, mail_excluded: excluded, latest_run: run, refusals } = enrolment;
+  const lines = mayStart
+    ? ['A run can be started for this contact.']
+    : obstacles.map(({ message }) => `No run can be started: ${message}`);
+  if (excluded !== null && excluded !== 'deleted') lines.push(`Steps that send email skip this contact: ${excluded}.`);
+  lines.push(
+    run === null
+      ? 'It has no run that is still kept.'
+      : `Its latest run is ${run.id}, ${run.status}, created ${run.created_at}.`,
+  );
+  if (refusals.length > 0) lines.push('', 'Events that started no run in the last 30 days:');
+  for (const { message, times, first_at: first, last_at: last } of refusals) {
+    const when = times === 1 ? `at ${last}` : `${times} times, from ${first} to ${last}`;
+    lines.push(oneLine(`  ${message} (${when})`));
+  }
+  return lines.join('\n');
+}
+
+type Retried = Pick<AnswerOf<'retryAutomationRuns'>, 'continued' | 'refused' | 'next'>;
+
+/** Tells how many runs were continued, and which were not and why. */
+export function retriesInWords({ continued, refused, next }: Retried): string {
+  const lines = [`Continued  ${continued} ${continued === 1 ? 'run' : 'runs'}`];
+  for (const { run_id: id, message } of refused) lines.push(oneLine(`Not continued  ${id}  ${message}`));
+  if (next !== null) lines.push('There may be more failed runs; do it again to continue them.');
+  return lines.join('\n');
+}
+
 /** A line break would break the drawing; the printer cleans everything else. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 

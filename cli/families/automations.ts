@@ -1,6 +1,6 @@
-import { drawGraph, runsInWords, runStepsInWords } from './automation-words.ts';
+import { drawGraph, enrolmentInWords, retriesInWords, runsInWords, runStepsInWords } from './automation-words.ts';
 import { adviseWarnings, declareAction, declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
-import type { FieldsOf } from './family.ts';
+import type { FieldsOf, Only } from './family.ts';
 
 const fields: FieldsOf<'listAutomations' | 'getAutomation'> = {
   status: { tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
@@ -22,15 +22,23 @@ export const automations = withRemaining({
     declareAction('updateAutomation', { warn: adviseWarnings }),
     declareAction('stopAutomation', { done: 'Stopped' }),
     declareAction('duplicateAutomation', { done: 'Copied' }),
+    declareAction('createAutomationRun', { done: 'Started run' }),
+    declareAction('getAutomationEnrolment', { describe: enrolmentInWords }),
+    declareAction('retryAutomationRuns', { describe: retriesInWords }),
     declareAction('deleteAutomation'),
   ],
-  elsewhere: { listAutomationRuns: true, getAutomationRun: true },
+  elsewhere: { listAutomationRuns: true, getAutomationRun: true, retryAutomationRun: true, skipAutomationStep: true },
 });
 
 const runFields: FieldsOf<'listAutomationRuns' | 'getAutomationRun'> = {
   status: { tone: { running: 'attention', completed: 'good', failed: 'bad', cancelled: 'plain' } },
   completed_at: 'Ended',
   error: { label: 'Why', kind: 'long' },
+};
+
+const FAILED: Only = {
+  when: ({ status }: { status: string }) => status === 'failed',
+  says: 'only a failed run can be continued',
 };
 
 export const automationRuns = declareFamily({
@@ -42,4 +50,8 @@ export const automationRuns = declareFamily({
     fields: { ...runFields, steps: { value: runStepsInWords } },
     columns: ['id', 'status', 'created_at', 'started_at', 'completed_at', 'contact_id', 'error', 'steps'],
   }),
+  actions: [
+    declareAction('retryAutomationRun', { only: FAILED }),
+    declareAction('skipAutomationStep', { only: FAILED }),
+  ],
 });

@@ -112,10 +112,8 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     );
   },
   putSso: async (body, { client }) => ({ ...(await connectionIn(client)), ...body }),
-  previewBroadcast: ({ contact_id: contact, ...body }) =>
-    typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
-      ? { ...body, email: contact }
-      : { ...body, ...(contact !== undefined && { contact_id: contact }) },
+  previewBroadcast: sendAddressAsEmail,
+  createAutomationRun: sendAddressAsEmail,
   addInboxThreadLabels: withLabels,
   setInboxThreadLabels: async (body, reading) => withLabels({ labels: [], ...body }, reading),
   updateInboxThread: async (body, reading) => ('labels' in body ? withLabels(body, reading) : body),
@@ -127,6 +125,13 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     return withFallback(body, type, nameOption);
   },
 };
+
+/** The option of a contact takes an id or an address; the API has a field for each. */
+function sendAddressAsEmail({ contact_id: contact, ...body }: Body): Body {
+  return typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
+    ? { ...body, email: contact }
+    : { ...body, ...(contact !== undefined && { contact_id: contact }) };
+}
 
 /** People know labels by their names, the API by their ids. */
 async function withLabels(body: Body, { client, path }: Reading): Promise<Body> {

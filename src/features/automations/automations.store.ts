@@ -13,6 +13,8 @@ export interface AutomationRow extends Trigger {
   reentry: Reentry;
   /** Active version. */
   version: number;
+  /** Time since which it has been disabled; null if it is enabled or never was. */
+  disabled_at: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -24,6 +26,7 @@ const COLUMNS = [
   'status',
   'reentry',
   'version',
+  'disabled_at',
   'trigger_event_id',
   'trigger_type',
   'trigger_segment_id',
@@ -95,11 +98,11 @@ export async function listAutomationRows(
 
 /** Writes a row that is locked. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
-  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
-    trigger_segment_id = ?, updated_at = ? where id = ?`;
-  const { name, status, reentry, version, updated_at, id } = row;
+  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, disabled_at = ?, trigger_event_id = ?,
+    trigger_type = ?, trigger_segment_id = ?, updated_at = ? where id = ?`;
+  const { name, status, reentry, version, disabled_at, updated_at, id } = row;
   const trigger = [row.trigger_event_id, row.trigger_type, row.trigger_segment_id];
-  await tx.run(sql, [name, status, reentry, version, ...trigger, updated_at, id]);
+  await tx.run(sql, [name, status, reentry, version, disabled_at, ...trigger, updated_at, id]);
 }
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {

@@ -15,7 +15,9 @@ import {
   type RunStatus,
   type RunStepRow,
 } from './automation-runs.store.ts';
-import { declaredProperties } from '../audience/index.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { forgetRefusals } from '../../mail/events/index.ts';
+import { contactNamed, declaredProperties } from '../audience/index.ts';
 import {
   findGraph,
   countEnabledLike,
@@ -57,6 +59,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       status,
       reentry,
       version: 1,
+      disabled_at: null,
       created_at: now,
       updated_at: now,
       ...trigger,
@@ -93,7 +96,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   let written: string | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
-    const next: AutomationRow = { ...row, name, status, reentry };
+    const next: AutomationRow = { ...switched(row, status, ctx.store.clock.now()), name, reentry };
     if (steps !== undefined && connections !== undefined) {
       const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
       Object.assign(next, trigger, { version: row.version + 1 });
@@ -110,10 +113,18 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   return warned(id, written === undefined ? [] : await warnOfSteps(ctx.store, ctx.teamId, written));
 }
 
+/** Returns an automation in a status. One that was never enabled is not disabled since any time. */
+function switched(row: AutomationRow, status: AutomationRow['status'], now: number): AutomationRow {
+  if (status === row.status) return row;
+  return { ...row, status, disabled_at: status === 'disabled' ? now : null };
+}
+
 export async function stopAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
   await changed(ctx, id, async (tx, row) => {
-    if (row.status === 'enabled') await saveAutomation(tx, { ...row, status: 'disabled', updated_at: clock.now() });
+    if (row.status === 'enabled') {
+      await saveAutomation(tx, { ...switched(row, 'disabled', clock.now()), updated_at: clock.now() });
+    }
     await cancelAutomationRuns(tx, id, clock.now());
   });
   return { ...named(id), status: 'disabled' as const };
@@ -125,6 +136,7 @@ export async function deleteAutomation(ctx: Ctx, id: string) {
     await markAutomationDeleted(tx, id, clock.now());
     await cancelAutomationRuns(tx, id, clock.now());
     await forgetEntries(tx, id);
+    await forgetRefusals(tx, id);
   });
   return { ...named(id), deleted: true as const };
 }
@@ -144,6 +156,7 @@ export async function duplicateAutomation(ctx: Ctx, id: string) {
       id: copyId,
       name,
       status: 'disabled',
+      disabled_at: null,
       version: 1,
       created_at: now,
       updated_at: now,
@@ -230,15 +243,22 @@ export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'li
 }
 
 export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'listAutomationRuns'>, page: Page) {
-  const { status, id_end: end } = query;
+  const { status, contact, id_end: end } = query;
   if (end !== undefined) mustBeAlone(query);
   await loadAutomation(ctx, id);
-  const statuses = status?.split(',') as RunStatus[] | undefined;
   const { db } = ctx.store;
+  const filter = {
+    statuses: status?.split(',') as RunStatus[] | undefined,
+    contactId: contact === undefined ? undefined : await findContactId(db, ctx.teamId, contact),
+  };
   const { rows, hasMore } =
-    end === undefined ? await listRunRows(db, id, statuses, page) : await runRowsEnding(db, id, end, page);
+    end === undefined ? await listRunRows(db, id, filter, page) : await runRowsEnding(db, id, end, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
 }
+
+/** Returns the id of a contact, also of one that was deleted if the id itself is given; throws for an unknown address. */
+export const findContactId = async (db: Executor, teamId: string, idOrAddress: string): Promise<string> =>
+  isUuid(idOrAddress) ? idOrAddress.toLowerCase() : (await contactNamed(db, teamId, idOrAddress)).id;
 
 /** Returns a run with the steps of its version, including those that it has not reached. */
 export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
@@ -252,7 +272,7 @@ export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
   return { object: 'automation_run' as const, ...presentRun(run), steps };
 }
 
-async function loadAutomation({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
+export async function loadAutomation({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
   const row = await findAutomation(store.db, teamId, id);
   if (!row) throw notFound('Automation');
   return row;
@@ -272,7 +292,7 @@ const present = ({ id, name, status, reentry, created_at: created, updated_at: u
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
-const presentRun = ({
+export const presentRun = ({
   id,
   status,
   contact_id,

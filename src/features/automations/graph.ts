@@ -33,6 +33,15 @@ export interface Graph {
   connections: readonly Connection[];
 }
 
+export const findTrigger = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
+export const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
+
+/** Returns the step that a connection of this type leads to; undefined if the graph ends there. */
+export function findNextStep(graph: Graph, { key }: Step, branch: ConnectionType): Step | undefined {
+  const found = graph.connections.find(({ from, type }) => from === key && type === branch);
+  return found && stepAt(graph, found.to);
+}
+
 /**
  * Returns the steps from the trigger on, depth first, those after `condition_met` before those after
  * `condition_not_met`.

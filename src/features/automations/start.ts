@@ -3,3 +3,6 @@
  * nothing is done for a run that was canceled.
  */
 export { createAutomationLoop, type Automations } from './runner/execute-run.ts';
+
+/** Removes old refusals: the reasons why events started no run. */
+export { removeExpiredRefusals } from './enrolment.ts';

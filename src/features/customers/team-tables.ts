@@ -86,7 +86,12 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'deliveries', by: 'team_id', isRemovedElsewhere: true },
   // Automations, broadcasts and the audience.
   { table: 'automations', by: 'team_id' },
-  ...under('automations', 'automation_id', ['automation_versions', 'automation_runs', 'automation_entries']),
+  ...under('automations', 'automation_id', [
+    'automation_versions',
+    'automation_runs',
+    'automation_entries',
+    'automation_refusals',
+  ]),
   ...under('automation_runs', 'run_id', ['automation_run_steps']),
   { table: 'custom_events', by: 'team_id' },
   ...under('custom_events', 'event_id', ['contact_custom_events']),

@@ -1,12 +1,9 @@
 import { defineHook } from '../../platform/hook.ts';
 import { cutPage, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids.ts';
-import { countEvents } from './metric-counts.store.ts';
 import type { EventDraft, NewEvent, EventType } from './event.ts';
 import { enrolByEvents } from './enrol.store.ts';
-import { fillOutbox } from './outbox.store.ts';
-
-export type RecordedEvent = NewEvent & { id: string };
+import { writeEvents, type RecordedEvent } from './write-events.store.ts';
 
 /** Returns which of these ids are those of existing events. */
 export async function listKnownEventIds(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
@@ -27,24 +24,10 @@ export async function lastEventAt(db: Executor): Promise<number | undefined> {
   return row && Number(row.created_at);
 }
 
-const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
-
 /** Records events, adds them to the metrics and notifies their subscribers, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  await countEvents(tx, ids, events);
-  const recorded = events.map((event) => ({ ...event, id: event.id ?? ids.uuid() }));
-  const rows = recorded.map((event) => [
-    event.id,
-    event.teamId,
-    event.type,
-    event.subjectId,
-    event.data ? JSON.stringify(event.data) : null,
-    event.at,
-  ]);
-  await tx.insertMany('events', COLUMNS, rows);
-  await fillOutbox(tx, recorded);
-  await enrolByEvents(tx, ids, recorded);
+  const recorded = await writeEvents(tx, ids, events);
+  if (recorded.length > 0) await enrolByEvents(tx, ids, recorded);
 }
 
 interface EventRow {

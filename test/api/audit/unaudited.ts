@@ -60,6 +60,7 @@ export const unaudited: Record<string, string> = {
   updateContactTopics: 'as createContact, with a consent record of its own',
   previewSegment: 'changes nothing',
   examineInstallation: 'looks at the machine; what it finds is told by GET /operator/findings',
+  createAutomationRun: 'names one contact and its data; what it starts is GET /automations/{automation_id}/runs',
   sendEvent: 'by applications at any rate; what it starts is GET /automations/{automation_id}/runs',
   replayWebhookEvent: 'the same event once more: GET /webhooks/{id}/events',
   triggerWebhook: 'an event that never happened, marked as such in the outbox',

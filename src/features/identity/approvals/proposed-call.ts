@@ -177,6 +177,10 @@ const FILLS: Readonly<Record<string, Filled>> = {
   removeSuppressions: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
   sendEvent: ofAutomation,
+  createAutomationRun: ofAutomation,
+  retryAutomationRun: ofAutomation,
+  skipAutomationStep: ofAutomation,
+  retryAutomationRuns: ofAutomation,
   createAutomation: ofAutomation,
   updateAutomation: ofAutomation,
   // A condition that names a property or a topic matches other contacts once that is created or deleted.

@@ -42,6 +42,8 @@ import { fetchAttachments } from '../../../mail/accept/index.ts';
 
 const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);
 const OF_AUTOMATIONS = new Set(['createAutomation', 'updateAutomation']);
+/** Operations that start or continue runs of an automation, which they do not change. */
+const OF_RUNS = new Set(['createAutomationRun', 'retryAutomationRun', 'skipAutomationStep', 'retryAutomationRuns']);
 const OF_EMAILS = new Set(['updateEmail', 'createShare']);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -324,10 +326,11 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): Appr
 /** Shows the automation as it would be after the call, and the mail of each step. */
 async function showAutomation(showing: Showing): Promise<void> {
   const { ctx, call, messages, templates } = showing;
-  if (!OF_AUTOMATIONS.has(call.operationId)) return;
-  const isThere = call.operationId === 'updateAutomation';
+  const isOfRuns = OF_RUNS.has(call.operationId);
+  if (!OF_AUTOMATIONS.has(call.operationId) && !isOfRuns) return;
+  const isThere = call.operationId !== 'createAutomation';
   const before = isThere ? await getAutomation(ctx, pathIn(call, 'automation_id')) : undefined;
-  const after: Fields = { ...before, ...toFields(call.body) };
+  const after: Fields = { ...before, ...(isOfRuns ? {} : toFields(call.body)) };
   const steps: readonly unknown[] = Array.isArray(after['steps']) ? (after['steps'] as unknown[]) : [];
   const connections: readonly unknown[] = Array.isArray(after['connections'])
     ? (after['connections'] as unknown[])
@@ -403,7 +406,14 @@ const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => P
 };
 
 /** Operations that create something whose fields are not a message. */
-const CREATES = new Set(['createContactProperty', 'createTopic', 'sendEvent']);
+const CREATES = new Set([
+  'createContactProperty',
+  'createTopic',
+  'sendEvent',
+  'createAutomationRun',
+  'skipAutomationStep',
+  'retryAutomationRuns',
+]);
 
 const toDeletion = (before: object): Content['changes'] =>
   Object.entries(before).map(([field, value]) => ({ field, before: value as unknown, after: null }));
