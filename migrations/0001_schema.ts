@@ -1370,6 +1370,8 @@ create table contact_imports (
   updated integer not null default 0,
   skipped integer not null default 0,
   failed integer not null default 0,
+  -- Values that rows were imported without.
+  skipped_values integer not null default 0,
   rows_read integer not null default 0,
   tries integer not null default 0,
   lease_owner text,
@@ -1392,6 +1394,17 @@ create table contact_import_failures (
   value text,
   -- GET /contacts/imports/{id}/failures, in the order of the file.
   primary key (import_id, row)
+);
+
+create table contact_import_skipped_values (
+  import_id ${id} not null references contact_imports (id),
+  row integer not null,
+  -- The position of the column in the header, starting with 1.
+  column_number integer not null,
+  column_name text,
+  reason text not null,
+  value text,
+  primary key (import_id, row, column_number)
 );
 
 -- =======================

@@ -15,7 +15,7 @@ export { broadcastInWords, resumeIt } from './broadcast-words.ts';
 export { broadcasts } from './broadcasts.ts';
 export { certificates } from './certificates.ts';
 export { contactProperties } from './contact-properties.ts';
-export { contactImports, importInWords } from './contact-imports.ts';
+export { contactImports, importInWords, previewInWords, type ImportPreview } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';
 export { customEvents } from './custom-events.ts';
 export { columnsOfChanges, dns } from './dns.ts';

@@ -103,7 +103,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'broadcast_images',
   ]),
   { table: 'contact_imports', by: 'team_id', files: 'unrecorded' },
-  ...under('contact_imports', 'import_id', ['contact_import_failures']),
+  ...under('contact_imports', 'import_id', ['contact_import_failures', 'contact_import_skipped_values']),
   ...listFilePaths('contact_imports'),
   { table: 'topic_confirmations', by: 'team_id' },
   { table: 'topics', by: 'team_id' },

@@ -45,7 +45,7 @@ function findExports(db: Executor): Exports {
 /**
  * Takes one of the team's slots for exports, or refuses. The returned function releases it, however often it is called.
  */
-function beginExport(db: Executor, teamId: string): () => void {
+export function beginExport(db: Executor, teamId: string): () => void {
   const { running } = findExports(db);
   const before = running.get(teamId) ?? 0;
   if (before >= EXPORTS_OF_TEAM_MAX) {
@@ -78,7 +78,7 @@ const PAGE = 200;
 const EVERYBODY: Filter = { kind: 'all', of: [] };
 
 /** An export that is being read. */
-interface ContactExport {
+export interface ContactExport {
   /** The text, made page by page as it is read. */
   lines: AsyncIterable<string>;
   /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */
@@ -163,7 +163,7 @@ async function loadMembershipsAndChoices(
 }
 
 /** Formats a row as in RFC 4180, with its line ends. */
-const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
+export const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
 interface CsvColumns {
   lists: readonly IdList[];
