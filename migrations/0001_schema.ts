@@ -1834,6 +1834,8 @@ create table inbox_emails (
   direction text not null,
   is_read smallint not null,
   has_attachment smallint not null,
+  -- The signed-in person who sent it; null for mail of others and of programs.
+  sent_by ${id},
   from_text text not null,
   to_text text not null,
   cc_text text not null,
@@ -1916,6 +1918,19 @@ create table inbox_draft_files (
   size bigint not null
 );
 create index inbox_draft_files_draft_id_position_index on inbox_draft_files (draft_id, position);
+
+-- Who has begun an answer in a thread: a row counts until it expires, or until the person has sent something there.
+create table inbox_answering (
+  thread_id ${id} not null,
+  user_id ${id} not null,
+  -- An id of the moment at which it was begun: what is sent later has a greater one.
+  since_id ${id} not null,
+  since bigint not null,
+  expires_at bigint not null,
+  primary key (thread_id, user_id)
+);
+-- The upkeep, which removes what has expired.
+create index inbox_answering_expired on inbox_answering (expires_at);
 
 -- What a search of an inbox can skip: for each block of its emails, the groups of letters that occur in it.
 create table inbox_search_blocks (

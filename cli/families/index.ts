@@ -53,7 +53,7 @@ export { inboundRules } from './inbound-rules.ts';
 export { inboxDrafts } from './inbox-drafts.ts';
 export { inboxEmails } from './inbox-emails.ts';
 export { inboxSearch, inboxThreads } from './inbox-threads.ts';
-export { pausedInWords, stateOfThread } from './inbox-words.ts';
+export { answeringInWords, pausedInWords, stateOfThread } from './inbox-words.ts';
 export { inboxChannels, inboxes } from './inboxes.ts';
 export { invitations } from './invitations.ts';
 export { logs } from './logs.ts';

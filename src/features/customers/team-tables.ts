@@ -129,6 +129,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'inbox_search_blocks', by: 'inbox_id', parent: 'inboxes', notExported: COPY },
   ...searchGrams('inbox_search'),
   ...under('inbox_threads', 'thread_id', ['inbox_thread_labels']),
+  { table: 'inbox_answering', by: 'thread_id', parent: 'inbox_threads', notExported: 'is over within minutes' },
   ...under('inbox_drafts', 'draft_id', ['inbox_draft_files']),
   ...listFilePaths('inbox_drafts'),
   { table: 'inbound_rules', by: 'team_id' },
