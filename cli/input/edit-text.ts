@@ -42,13 +42,19 @@ export async function editText(
   return { text, file, remove };
 }
 
+/** Returns the editor of the environment; throws if there is none. */
+export function findEditor(env: CommandProcess['env']): string {
+  const editor = env['VISUAL'] || env['EDITOR'];
+  if (editor) return editor;
+  throw new CliFault('No editor is set. Set VISUAL or EDITOR, such as EDITOR=nano, and start the console again.');
+}
+
 /**
  * Edits a text in the editor of the environment, in place of a screen. The text is returned; the reason is thrown if
  * there is no editor or it failed. Its file never remains.
  */
 export async function editWithEditor(env: CommandProcess['env'], { begin, below }: Editable): Promise<string> {
-  const editor = env['VISUAL'] || env['EDITOR'];
-  if (!editor) throw new CliFault('No editor is set; set $VISUAL or $EDITOR, such as EDITOR=nano, and start again.');
+  const editor = findEditor(env);
   const { file, remove } = writeEditable({ begin, below });
   // A signal that ends this process leaves no file either.
   process.once('exit', remove);

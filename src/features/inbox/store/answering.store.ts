@@ -26,7 +26,7 @@ export async function listAnswering(
       join users u on u.id = a.user_id
       where ${among.sql} and a.expires_at > ? and not exists (select 1 from inbox_emails e
         where e.thread_id = a.thread_id and e.email_id > a.since_id and e.sent_by = a.user_id)
-      order by a.since, a.user_id`,
+      order by a.since_id`,
     [teamId, among.value, at],
   );
 }
