@@ -23,6 +23,7 @@ export {
   chooseByApi,
   mayMail,
   readPreferences,
+  unsubscribeByMail,
   type PreferenceChange,
   type Preferences,
   type TopicPreference,

@@ -16,6 +16,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { findContactLanguage, findLanguageProperty } from '../readers/reader-language.ts';
 import type { Language } from '../readers/reader-texts.ts';
 import { contactNamed } from './find-contact.ts';
+import { findMailedToken, openPreferenceLink } from './preference-links.ts';
 import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
 
 /**
@@ -319,6 +320,20 @@ export function changePreferences(
     if (after && hasOptedOut(before, after)) await recordLeaving(store, tx, link);
     return after;
   });
+}
+
+/**
+ * Unsubscribes the holder of the token in the subject of mail to the unsubscribe address of a team. Returns false if
+ * there is no token of that team.
+ */
+export async function unsubscribeByMail(
+  store: Store,
+  { teamId, subject }: { teamId: string; subject: string },
+): Promise<boolean> {
+  const token = findMailedToken(subject);
+  const link = token === undefined ? undefined : openPreferenceLink(store, token);
+  if (link?.kind !== 'choice' || link.teamId !== teamId) return false;
+  return (await changePreferences(store, link, { do: 'unsubscribe' }, 'unsubscribe_mail')) !== undefined;
 }
 
 /** Reports whether the contact has left the topic of the mail, or everything. */

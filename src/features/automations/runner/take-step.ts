@@ -33,6 +33,7 @@ import {
   findDomainByName,
   findLinkOrigin,
   findSendingDomain,
+  findUnsubscribeAddress,
   maySend,
   type DomainRow,
 } from '../../../mail/domains/index.ts';
@@ -276,7 +277,12 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
   const origin = await findLinkOrigin(world, domain.id);
-  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, { contact, topicId, emailId: id });
+  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, {
+    contact,
+    topicId,
+    emailId: id,
+    mailto: await findUnsubscribeAddress(world, domain),
+  });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const draft = readEmail(
     {

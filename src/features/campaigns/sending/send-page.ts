@@ -28,7 +28,13 @@ import {
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
+import {
+  findDomainByName,
+  findDomain,
+  findLinkOrigin,
+  findUnsubscribeAddress,
+  type DomainRow,
+} from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -231,6 +237,7 @@ function draftFor(
     contact,
     topicId: broadcast.topic_id,
     emailId: id,
+    mailto: route.mailto,
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
@@ -284,6 +291,8 @@ export interface Route {
   mails: readonly MergedMail[];
   /** Origin of the unsubscribe links. */
   origin: string;
+  /** The address whose mail unsubscribes, if this server receives it. */
+  mailto: string | undefined;
 }
 
 /**
@@ -311,6 +320,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
+    mailto: await findUnsubscribeAddress(world, domain),
   };
 }
 
