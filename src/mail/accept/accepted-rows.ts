@@ -42,8 +42,8 @@ export interface AcceptedAs {
   broadcastId?: string;
   /** The pool that the broadcast chose. */
   pool?: string | undefined;
-  /** The run of an automation that sends it, to its contact alone. */
-  run?: { contact_id: string; depth: number; automation_id: string; batch: number };
+  /** The run of an automation that sends it, to its contact alone; the contact is null if its choices do not matter. */
+  run?: { contact_id: string | null; depth: number; automation_id: string; batch: number };
   /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }

@@ -5,7 +5,7 @@ import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
 import { listRuleFields, meetsRule, type RuleContact } from '../rules.ts';
-import type { Step, ConnectionType } from '../graph.ts';
+import type { Step, ConnectionType, STREAMS } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
@@ -105,6 +105,7 @@ interface StepTexts {
   template: PublishedTemplate;
   /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
+  stream: SendConfig['stream'];
   topicId: string | null;
   properties: readonly PropertyRow[];
 }
@@ -112,7 +113,7 @@ interface StepTexts {
 /** A template as one step sends it, before the values of a contact are filled in. */
 interface StepMail {
   mail: MergedMail;
-  /** It has a topic or an unsubscribe link, so the footer, quota and switch of marketing mail apply. */
+  /** The footer, quota and switch of marketing mail apply. */
   isMarketing: boolean;
 }
 
@@ -131,12 +132,21 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 
 /** Composes the bodies of a step like those of a broadcast. */
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
-  const { template, topicId, properties } = step;
+  const { template, stream, topicId, properties } = step;
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address } = team;
-  const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
+  const madeFrom = JSON.stringify([
+    step.teamId,
+    subject,
+    stream,
+    topicId,
+    name,
+    sender_name,
+    postal_address,
+    properties,
+  ]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -145,7 +155,11 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const fallbacks = fallbacksIn(properties, team);
   const { bodies, isMarketing } = await world.texts.run(
     { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
-    [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
+    [
+      { html, text, template: template.content },
+      { team, properties, fallbacks },
+      { stream, topicId },
+    ],
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
   const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
@@ -196,6 +210,8 @@ interface SendConfig {
   from?: string;
   reply_to?: string | string[];
   topic_id?: string | null;
+  /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
+  stream?: (typeof STREAMS)[number];
 }
 
 /**
@@ -212,14 +228,17 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
   const kind = isMarketing ? 'marketing' : 'transactional';
+  // The queue checks the choices of the contact that a delivery names. They do not concern what is transactional.
+  const isForced = use.stream === 'transactional';
+  const sender = { ...run, contact_id: isForced ? null : contactId };
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
   return {
     hasMail: true,
     async work(tx) {
-      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
+      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run: sender });
       } catch (error) {
         throw toPostponement(error, world.clock.now());
       }
@@ -255,7 +274,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (!template) throw notFoundInTeam(`template ${use.template.id}`);
   const { version } = template;
   const properties = await declaredProperties(db, teamId);
-  const step = { teamId, template, subject: use.subject, topicId, properties };
+  const step = { teamId, template, subject: use.subject, stream: use.stream, topicId, properties };
   const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
   const from = use.from ?? version.from ?? '';
   const sender = parseMailbox(from);
@@ -285,7 +304,8 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
     clock.now(),
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
-  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const wayOut = use.stream === 'transactional' ? [] : headers;
+  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...wayOut] } };
   return { send, isMarketing: composed.isMarketing };
 }
 
