@@ -31,7 +31,7 @@ import {
   type AutomationRow,
 } from './automations.store.ts';
 import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
-import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
+import { Faults, readGraph, inGraphOrder, isOneOf, isRecord, listed, STREAMS, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { showsAddress } from '../../protocol/content-checks.ts';
 import { composeStepBodies, countChars, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
@@ -355,19 +355,22 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
   const address = team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress);
   const warnings: string[] = [];
   for (const { key, type, config } of steps) {
-    const { template, topic_id: topic } = config;
+    const { template, topic_id: topic, stream } = config;
     if (type !== 'send_email' || !isRecord(template)) continue;
     const found = await findPublishedTemplate(db, teamId, String(template['id']));
     if (!found) continue;
     const source = { ...found.content, template: found.content };
     const topicId = typeof topic === 'string' ? topic : null;
     // A template may have megabytes, so it is composed outside of the event loop and of the transaction.
-    const { bodies, isMarketing } = await texts.run(
+    const { bodies, isMarketing, hasLink } = await texts.run(
       { teamId, chars: countChars(found.content), task: composeStepBodies, isPatient: true },
-      [source, { team, properties, fallbacks }, topicId],
+      [source, { team, properties, fallbacks }, { stream: isOneOf(STREAMS, stream) ? stream : undefined, topicId }],
     );
-    if (!isMarketing) continue;
     const step = `The step ${listed([key])}`;
+    if (stream === 'transactional' && hasLink) {
+      warnings.push(`${step} is transactional, but its template has an unsubscribe link, which does not apply to it.`);
+    }
+    if (!isMarketing) continue;
     if (address === null) {
       warnings.push(
         `${step} sends marketing mail, but the team has no postal address to show in it; set postal_address.`,

@@ -9,8 +9,10 @@ import { RESERVED_PREFIX } from './custom-events.ts';
 import { findDomainByName } from '../../mail/domains/index.ts';
 import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '../templates/index.ts';
 import {
+  isOneOf,
   isRecord,
   listed,
+  STREAMS,
   type Faults,
   type Graph,
   type Step,
@@ -33,7 +35,7 @@ const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
   trigger: ['event_name', 'segment_id'],
-  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id'],
+  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream'],
   delay: ['duration', 'until'],
   condition: ['type', 'field', 'operator', 'value', 'rules', 'filter'],
   contact_update: ['first_name', 'last_name', 'unsubscribed', 'properties'],
@@ -92,7 +94,7 @@ function checkDelay({ duration, until }: Config, { now }: Known, report: Report)
 export const durationMs = (phrase: string): number | undefined => parseTimePhrase(`in ${phrase}`, 0);
 
 function checkEmail(config: Config, { properties }: Known, report: Report): void {
-  const { template, subject, from, reply_to: replyTo, topic_id: topicId } = config;
+  const { template, subject, from, reply_to: replyTo, topic_id: topicId, stream } = config;
   if (!isRecord(template) || typeof template['id'] !== 'string')
     report('must have a template with the id of a template');
   else checkTemplate(template, properties, report);
@@ -107,6 +109,9 @@ function checkEmail(config: Config, { properties }: Known, report: Report): void
   }
   if (topicId !== undefined && topicId !== null && typeof topicId !== 'string')
     report('must have topic_id as the id of a topic');
+  if (stream !== undefined && !isOneOf(STREAMS, stream)) report(`must have a stream: ${STREAMS.join(' or ')}`);
+  if (stream === 'transactional' && typeof topicId === 'string')
+    report('may not have topic_id in the stream transactional, because contacts opt out of topics');
   for (const { message } of messageFaults(config)) report(message.replace(/\.$/, ''));
 }
 

@@ -16,6 +16,9 @@ export type StepType = (typeof STEP_TYPES)[number];
 const CONNECTION_TYPES = ['default', 'condition_met', 'condition_not_met'] as const;
 export type ConnectionType = (typeof CONNECTION_TYPES)[number];
 
+/** The streams that a step may send in. */
+export const STREAMS = ['marketing', 'transactional'] as const;
+
 export interface Step {
   key: string;
   type: StepType;

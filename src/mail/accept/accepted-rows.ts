@@ -44,6 +44,8 @@ export interface AcceptedAs {
   pool?: string | undefined;
   /** The run of an automation that sends it. */
   run?: { depth: number; automation_id: string; batch: number };
+  /** The choices of the contact that it is written for do not matter, because it is transactional. */
+  ignoresChoices?: boolean;
   /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }
@@ -190,7 +192,8 @@ function buildDeliveries(
     lane: laneNumber(email.is_bulk === 1 ? 'bulk' : 'transactional'),
     is_marketing: email.is_marketing,
     broadcast_id: email.broadcast_id,
-    contact_id: email.contact_id,
+    // The queue checks the choices of the contact that a delivery names.
+    contact_id: as.ignoresChoices ? null : email.contact_id,
     request_id: email.request_id,
     source: null,
     pool: as.pool ?? null,

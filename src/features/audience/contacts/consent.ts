@@ -239,7 +239,16 @@ function findExclusion(contact: MailedContact | undefined): Exclusion | undefine
 export async function mayMail(
   db: Executor,
   teamId: string,
-  { contactIds, topicId }: { contactIds: readonly string[]; topicId: string | null },
+  {
+    contactIds,
+    topicId,
+    isForced = false,
+  }: {
+    contactIds: readonly string[];
+    topicId: string | null;
+    /** The choices of the contacts do not matter: only those are excluded that were deleted or are suppressed. */
+    isForced?: boolean;
+  },
 ): Promise<Map<string, Exclusion>> {
   const contacts = new Map((await findContactsByIds(db, teamId, contactIds)).map((row) => [row.id, row]));
   const pairs = [...contacts.values()].map((row) => [teamId, row.email_key] as const);
@@ -254,8 +263,9 @@ export async function mayMail(
     const row = contacts.get(id);
     const why = findExclusion(
       row && {
-        isUnsubscribed: row.unsubscribed === 1,
-        subscription: topicId === null ? undefined : (chosen.get(id) ?? topic?.default_subscription ?? 'opt_out'),
+        isUnsubscribed: !isForced && row.unsubscribed === 1,
+        subscription:
+          isForced || topicId === null ? undefined : (chosen.get(id) ?? topic?.default_subscription ?? 'opt_out'),
         isSuppressed: suppressed.has(row.email_key),
       },
     );

@@ -6,7 +6,7 @@ import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
 import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
 import { listRuleFields, listRuleFilters, meetsRule, type MeetsFilter, type RuleContact } from '../rules.ts';
-import type { Step, ConnectionType } from '../graph.ts';
+import type { Step, ConnectionType, STREAMS } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
@@ -110,6 +110,7 @@ interface StepTexts {
   template: PublishedTemplate;
   /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
+  stream: SendConfig['stream'];
   topicId: string | null;
   properties: readonly PropertyRow[];
 }
@@ -117,7 +118,7 @@ interface StepTexts {
 /** A template as one step sends it, before the values of a contact are filled in. */
 interface StepMail {
   mail: MergedMail;
-  /** It has a topic or an unsubscribe link, so the footer, quota and switch of marketing mail apply. */
+  /** The footer, quota and switch of marketing mail apply. */
   isMarketing: boolean;
 }
 
@@ -136,13 +137,13 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 
 /** Composes the bodies of a step like those of a broadcast. */
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
-  const { template, topicId, properties } = step;
+  const { template, stream, topicId, properties } = step;
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address, default_language, language_property } = team;
   const sender = [name, sender_name, postal_address, default_language, language_property];
-  const madeFrom = JSON.stringify([step.teamId, subject, topicId, sender, properties]);
+  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -151,7 +152,11 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const fallbacks = fallbacksIn(properties, team);
   const { bodies, isMarketing } = await world.texts.run(
     { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
-    [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
+    [
+      { html, text, template: template.content },
+      { team, properties, fallbacks },
+      { stream, topicId },
+    ],
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
   const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks, team }), isMarketing };
@@ -202,6 +207,8 @@ interface SendConfig {
   from?: string;
   reply_to?: string | string[];
   topic_id?: string | null;
+  /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
+  stream?: (typeof STREAMS)[number];
 }
 
 /**
@@ -218,15 +225,16 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
   const kind = isMarketing ? 'marketing' : 'transactional';
+  const isForced = use.stream === 'transactional';
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
   return {
     hasMail: true,
     async work(tx) {
-      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
+      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
       await beginEngagement(tx, teamId, [contactId]);
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run, ignoresChoices: isForced });
       } catch (error) {
         throw toPostponement(error, world.clock.now());
       }
@@ -262,7 +270,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (!template) throw notFoundInTeam(`template ${use.template.id}`);
   const { version } = template;
   const properties = await declaredProperties(db, teamId);
-  const step = { teamId, template, subject: use.subject, topicId, properties };
+  const step = { teamId, template, subject: use.subject, stream: use.stream, topicId, properties };
   const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
   const from = use.from ?? version.from ?? '';
   const sender = parseMailbox(from);
@@ -297,7 +305,9 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
     clock.now(),
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
-  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const wayOut = use.stream === 'transactional' ? [] : headers;
+  const mail = { ...draft, headers: [...draft.headers, ...wayOut] };
+  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: mail };
   return { send, isMarketing: composed.isMarketing };
 }
 

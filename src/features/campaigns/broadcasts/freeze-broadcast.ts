@@ -376,18 +376,26 @@ function composeBodies(source: Source, around: Around): Bodies {
   return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
 }
 
+/** The stream that a step names, and its topic. */
+export interface StepStream {
+  stream: 'marketing' | 'transactional' | undefined;
+  topicId: string | null;
+}
+
 /**
- * Composes the bodies of a mail that is sent to a single contact. Mail with a topic or an unsubscribe link is
- * marketing, and gets the footer if it lacks one. A missing text is made from the HTML when the mail is sent.
+ * Composes the bodies of a mail that is sent to a single contact. Unless the step names a stream, mail with a topic or an
+ * unsubscribe link is marketing. Marketing mail gets the footer if it lacks one. A missing text is made from the HTML
+ * when the mail is sent.
  */
 export function composeStepMail(
   source: Source,
   around: Omit<Around, 'previewText'>,
-  topicId: string | null,
-): { bodies: Bodies; isMarketing: boolean } {
+  { stream, topicId }: StepStream,
+): { bodies: Bodies; isMarketing: boolean; hasLink: boolean } {
   const bodies = settleBodies(source, around);
-  const isMarketing = topicId !== null || hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
-  return { bodies: isMarketing ? addWayOut(bodies, around) : bodies, isMarketing };
+  const hasLink = hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
+  const isMarketing = stream === undefined ? topicId !== null || hasLink : stream === 'marketing';
+  return { bodies: isMarketing ? addWayOut(bodies, around) : bodies, isMarketing, hasLink };
 }
 
 /**
