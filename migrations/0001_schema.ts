@@ -1303,11 +1303,11 @@ create index contact_link_clicks_of_contact on contact_link_clicks (contact_id);
 
 -- How often a custom event was received for a contact, and when last.
 create table contact_custom_events (
-  event_id ${id} not null,
+  custom_event_id ${id} not null,
   contact_id ${id} not null,
   last_at bigint not null,
   count bigint not null,
-  primary key (event_id, contact_id)
+  primary key (custom_event_id, contact_id)
 )${withoutRowid};
 -- What goes with a contact.
 create index contact_custom_events_of_contact on contact_custom_events (contact_id);

@@ -38,8 +38,8 @@ async function readers(): Promise<Readers> {
     async find(filter) {
       const id = await campaign.make('/segments', { name: `Segment ${segments++}`, filter });
       const found = (await campaign.read(`/segments/${id}/contacts`)).data as { id: string; email: string }[];
-      const preview = await campaign.call('POST', '/segments/preview', { filter });
-      expect(preview.body).toMatchObject({ contacts: found.length });
+      const preview = (await campaign.call('POST', '/segments/preview', { filter })).body as { contacts: number };
+      expect(preview.contacts).toBe(found.length);
       for (const { id: contact } of found) {
         const inside = (await campaign.read(`/contacts/${contact}/segments?limit=100`)).data as { id: string }[];
         expect(inside.map((one) => one.id)).toContain(id);

@@ -94,7 +94,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ]),
   ...under('automation_runs', 'run_id', ['automation_run_steps']),
   { table: 'custom_events', by: 'team_id' },
-  ...under('custom_events', 'event_id', ['contact_custom_events']),
+  ...under('custom_events', 'custom_event_id', ['contact_custom_events']),
   { table: 'broadcasts', by: 'team_id' },
   ...under('broadcasts', 'broadcast_id', [
     'broadcast_recipients',

@@ -265,7 +265,7 @@ async function writeEngagement(contactIds: readonly string[]): Promise<void> {
     for (const [event, lastAt] of one.events.entries()) {
       const id = events.find(({ name }) => name === EVENTS[event])?.id ?? '';
       if (lastAt !== null)
-        await insert('contact_custom_events', { event_id: id, contact_id: contactId, last_at: lastAt, count: 1 });
+        await insert('contact_custom_events', { custom_event_id: id, contact_id: contactId, last_at: lastAt, count: 1 });
     }
   }
 }

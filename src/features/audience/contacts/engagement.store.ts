@@ -149,9 +149,9 @@ export async function countCustomEvent(
   const later = tx.dialect === 'pg' ? 'greatest' : 'max';
   await tx.insertMany(
     'contact_custom_events',
-    ['event_id', 'contact_id', 'last_at', 'count'],
+    ['custom_event_id', 'contact_id', 'last_at', 'count'],
     [[eventId, contactId, at, 1]],
-    `on conflict (event_id, contact_id) do update set count = contact_custom_events.count + 1,
+    `on conflict (custom_event_id, contact_id) do update set count = contact_custom_events.count + 1,
       last_at = ${later}(contact_custom_events.last_at, excluded.last_at)`,
   );
 }
@@ -166,12 +166,12 @@ export async function removeEngagement(tx: Executor, teamId: string, contactId: 
 /** Removes up to `limit` counts of deleted custom events. Returns the number removed. */
 export async function removeCountsOfDeletedEvents(tx: Executor, limit: number): Promise<number> {
   const sql = `select id from custom_events where deleted_at is not null
-    and exists (select 1 from contact_custom_events where event_id = custom_events.id) limit 1`;
+    and exists (select 1 from contact_custom_events where custom_event_id = custom_events.id) limit 1`;
   const event = await tx.get<{ id: string }>(sql);
   if (!event) return 0;
   return tx.run(
-    `delete from contact_custom_events where event_id = ? and contact_id in
-      (select contact_id from contact_custom_events where event_id = ? limit ?)`,
+    `delete from contact_custom_events where custom_event_id = ? and contact_id in
+      (select contact_id from contact_custom_events where custom_event_id = ? limit ?)`,
     [event.id, event.id, limit],
   );
 }
@@ -202,8 +202,8 @@ export async function loadFacts(
   });
   const events = await loadTimes(db, contacts.ids, {
     table: 'contact_custom_events',
-    named: uuidsIn(db.dialect, 'event_id', [...needed.eventIds]),
-    key: 'event_id',
+    named: uuidsIn(db.dialect, 'custom_event_id', [...needed.eventIds]),
+    key: 'custom_event_id',
     isNeeded: needed.eventIds.size > 0,
   });
   return (contactId) => ({
@@ -279,7 +279,7 @@ async function loadReports(
 interface Timed {
   table: 'contact_link_clicks' | 'contact_custom_events';
   named: ReturnType<typeof textsIn>;
-  key: 'url_hash' | 'event_id';
+  key: 'url_hash' | 'custom_event_id';
   isNeeded: boolean;
 }
 
