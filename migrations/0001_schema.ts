@@ -110,7 +110,17 @@ create table teams (
   -- JSON, because it is written and read as a whole: who is told of what concerns the team.
   admin_emails text,
   -- Why the team is suspended, as its operator wrote; null without a reason.
-  risk_reason text
+  risk_reason text,
+  -- The language of what recipients read, unless their own is known.
+  default_language text not null default 'en',
+  -- The key of the contact property with a recipient's language; null for language or locale.
+  language_property text,
+  -- How the pages for recipients look: an image, a color and the team's own words.
+  logo_url text,
+  accent_color text,
+  page_headline text,
+  page_intro text,
+  page_goodbye text
 );
 create unique index teams_slug_unique on teams (slug);
 
@@ -548,7 +558,9 @@ create table emails (
   automation_id ${id},
   is_marketing smallint not null default 0,
   -- 1 for marketing mail, and for all mail of runs that were begun many at a time: other mail and its webhooks go first.
-  is_bulk smallint not null default 0
+  is_bulk smallint not null default 0,
+  -- The contact that a broadcast or an automation wrote it for. Null for all other mail.
+  contact_id ${id}
 );
 -- The emails of a broadcast, and what of it still waits.
 create index emails_broadcast on emails (broadcast_id, id) where broadcast_id is not null;
@@ -1261,6 +1273,45 @@ create table contact_topics (
   primary key (contact_id, topic_id)
 )${withoutRowid};
 
+-- When mail that was written for a contact was last sent, delivered, opened and clicked, so that filters read no history. A contact
+-- has its row from its first mail on. Sends and deliveries have no index: each mail writes them, and filters on them read the rows in
+-- the order of contacts.
+create table contact_engagement (
+  team_id ${id} not null,
+  contact_id ${id} not null,
+  first_sent_at bigint,
+  last_sent_at bigint,
+  last_delivered_at bigint,
+  last_opened_at bigint,
+  last_clicked_at bigint,
+  primary key (team_id, contact_id)
+)${isPg ? ' with (fillfactor = 70)' : ' without rowid'};
+-- Contacts that opened or clicked within a time, where they are few.
+create index contact_engagement_clicked on contact_engagement (team_id, last_clicked_at, contact_id) where last_clicked_at is not null;
+create index contact_engagement_opened on contact_engagement (team_id, last_opened_at, contact_id) where last_opened_at is not null;
+
+-- When a contact last clicked a link, in mail of any broadcast or automation. The hash is of the address.
+create table contact_link_clicks (
+  team_id ${id} not null,
+  url_hash text not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  primary key (team_id, url_hash, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_link_clicks_of_contact on contact_link_clicks (contact_id);
+
+-- How often a custom event was received for a contact, and when last.
+create table contact_custom_events (
+  event_id ${id} not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  count bigint not null,
+  primary key (event_id, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_custom_events_of_contact on contact_custom_events (contact_id);
+
 -- What a contact, or somebody for it, decided. It stays when the contact is erased, and then knows a hash alone.
 create table consent_records (
   id ${id} not null primary key,
@@ -1319,6 +1370,8 @@ create table contact_imports (
   updated integer not null default 0,
   skipped integer not null default 0,
   failed integer not null default 0,
+  -- Values that rows were imported without.
+  skipped_values integer not null default 0,
   rows_read integer not null default 0,
   tries integer not null default 0,
   lease_owner text,
@@ -1341,6 +1394,17 @@ create table contact_import_failures (
   value text,
   -- GET /contacts/imports/{id}/failures, in the order of the file.
   primary key (import_id, row)
+);
+
+create table contact_import_skipped_values (
+  import_id ${id} not null references contact_imports (id),
+  row integer not null,
+  -- The position of the column in the header, starting with 1.
+  column_number integer not null,
+  column_name text,
+  reason text not null,
+  value text,
+  primary key (import_id, row, column_number)
 );
 
 -- =======================
@@ -1416,7 +1480,11 @@ create table broadcasts (
   fallbacks text,
   approved_contacts integer,
   -- A sample of the contacts that a person approved, as JSON.
-  approved_audience text
+  approved_audience text,
+  -- Set while a member of the team, a key or an app has paused it. A cancel leaves it until its mail is out of the queue.
+  paused_at bigint,
+  paused_by_kind text,
+  paused_by_name text
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');
@@ -1453,11 +1521,12 @@ create table broadcast_recipients (
   machine_opened integer not null default 0,
   machine_clicked integer not null default 0,
   bounces integer not null default 0,
-  walked_contact_id ${id},
   primary key (broadcast_id, email_key)
 );
 create index broadcast_recipients_bounced on broadcast_recipients (broadcast_id, id) where bounced is not null;
 create index broadcast_recipients_clicked on broadcast_recipients (broadcast_id, id) where clicked > 0;
+-- Whether a contact got, opened or clicked a broadcast.
+create index broadcast_recipients_contact on broadcast_recipients (broadcast_id, contact_id) where contact_id is not null;
 create index broadcast_recipients_complained on broadcast_recipients (broadcast_id, id) where complained > 0;
 create index broadcast_recipients_delivered on broadcast_recipients (broadcast_id, id) where delivered > 0;
 -- The events of an email.
@@ -1469,7 +1538,6 @@ create index broadcast_recipients_suppressed on broadcast_recipients (broadcast_
 create index broadcast_recipients_unsubscribed on broadcast_recipients (broadcast_id, id) where unsubscribed > 0;
 -- What a test of subjects has come to.
 create index broadcast_recipients_variant on broadcast_recipients (broadcast_id, variant) where variant is not null;
-create index broadcast_recipients_walked on broadcast_recipients (broadcast_id, walked_contact_id) where walked_contact_id is not null;
 
 -- The hash is of the address, which may be longer than an index takes.
 create table broadcast_links (
@@ -1783,6 +1851,8 @@ create table inbox_emails (
   direction text not null,
   is_read smallint not null,
   has_attachment smallint not null,
+  -- The signed-in person who sent it; null for mail of others and of programs.
+  sent_by ${id},
   from_text text not null,
   to_text text not null,
   cc_text text not null,
@@ -1865,6 +1935,19 @@ create table inbox_draft_files (
   size bigint not null
 );
 create index inbox_draft_files_draft_id_position_index on inbox_draft_files (draft_id, position);
+
+-- Who has begun an answer in a thread: a row counts until it expires, or until the person has sent something there.
+create table inbox_answering (
+  thread_id ${id} not null,
+  user_id ${id} not null,
+  -- An id of the moment at which it was begun: what is sent later has a greater one.
+  since_id ${id} not null,
+  since bigint not null,
+  expires_at bigint not null,
+  primary key (thread_id, user_id)
+);
+-- The upkeep, which removes what has expired.
+create index inbox_answering_expired on inbox_answering (expires_at);
 
 -- What a search of an inbox can skip: for each block of its emails, the groups of letters that occur in it.
 create table inbox_search_blocks (

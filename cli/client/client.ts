@@ -169,10 +169,14 @@ export interface Client {
    */
   download(file: LinkedFile, link: string): Promise<AsyncIterable<Uint8Array>>;
   /** Sends a form with a file, or a plain file; returns the response of the API. */
-  upload(operation: 'createContactImport' | 'createImage', body: FormData | Blob): Promise<unknown>;
+  upload(
+    operation: 'createContactImport' | 'createImage',
+    body: FormData | Blob,
+    query?: Record<string, string>,
+  ): Promise<unknown>;
   /** A file that the API makes for this caller. */
   fetchFile(
-    operation: 'exportContacts' | 'getInvoiceCsv' | 'getInvoicePage',
+    operation: 'exportContacts' | 'getContactImportFailedRows' | 'getInvoiceCsv' | 'getInvoicePage',
     query: Record<string, string | undefined>,
     path?: Readonly<Record<string, string>>,
   ): Promise<AsyncIterable<Uint8Array>>;
@@ -265,10 +269,11 @@ export function createClient(options: ClientOptions): Client {
       return orLost(response.body, lost);
     },
     stream: (operation, call) => openStream(options, operation, call),
-    async upload(operation, body) {
+    async upload(operation, body, query = {}) {
       const [method, path] = findRoute(operation);
       noteWrite(method);
-      const response = await send(options, path, { method, body });
+      const asked = new URLSearchParams(query);
+      const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method, body });
       return readAnswer({ operation }, options.url, response, await response.text());
     },
     async fetchFile(operation, query, named = {}) {

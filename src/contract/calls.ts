@@ -23,6 +23,7 @@ export type PageId =
   | 'createContactImport'
   | 'createImage'
   | 'exportContacts'
+  | 'getContactImportFailedRows'
   | 'getInvoiceCsv'
   | 'getInvoicePage'
   | 'receivePaymentEvent';

@@ -150,6 +150,7 @@ export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
 export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
 export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
+export type ContactImportPreview = Schemas['ContactImportPreview'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type EraseAddressRequest = Schemas['EraseAddressRequest'];
 export type Erasure = Schemas['Erasure'];

@@ -13,6 +13,8 @@ import { faultsInEveryView, violations } from './page-faults.ts';
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
 
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 describePeers('the preference pages in a real browser', ['chromium'], () => {
   let scene: Scene;
   let browser: Chromium;
@@ -58,6 +60,16 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     };
     const isOut = async (): Promise<boolean> => (await call('GET', `/contacts/${id}`)).body.unsubscribed;
     return { id, news, offers, confirm, subscription, isOut, ...links };
+  }
+
+  /** Uploads a picture of one pixel, and returns its address. */
+  async function uploadLogo(): Promise<string> {
+    const answer = await fetch(`${scene.url}/images`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${team.key}`, 'content-type': 'image/png', 'user-agent': 'test' },
+      body: Buffer.from(PIXEL, 'base64'),
+    });
+    return ((await answer.json()) as { url: string }).url;
   }
 
   /** A tab that asks nobody but us for anything, and runs nothing. */
@@ -172,6 +184,51 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         found.push(...(await faultsInEveryView(page, { name, pictures: PICTURES })));
       }
     });
+    expect(found).toEqual([]);
+  });
+
+  it('have no axe violations and cut nothing off in the language of the contact', async () => {
+    await call('POST', '/contact-properties', { key: 'language', type: 'string' });
+    const found: string[] = [];
+    for (const language of ['de', 'pl', 'ja']) {
+      const { id, unsubscribe, preferences, confirm } = await reader();
+      await call('PATCH', `/contacts/${id}`, { properties: { language } });
+      await withPage(async (page) => {
+        for (const [name, address] of Object.entries({ unsubscribe, preferences, confirm })) {
+          await page.goto(address);
+          expect(await page.locator('html').getAttribute('lang')).toBe(language);
+          found.push(...(await faultsInEveryView(page, { name: `${name}-${language}`, pictures: PICTURES })));
+        }
+      });
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('have no axe violations with the logo, the words and any color of the team', async () => {
+    const logo = await uploadLogo();
+    const words = {
+      page_headline: 'Acme Weekly',
+      page_intro: 'Choose what you like.',
+      page_goodbye: 'Come back soon.',
+    };
+    const found: string[] = [];
+    try {
+      for (const accent_color of ['#ffee00', '#101010', '#c2185b']) {
+        await call('PATCH', '/team', { logo_url: logo, accent_color, ...words });
+        const { unsubscribe, preferences } = await reader();
+        await withPage(async (page) => {
+          await page.goto(preferences);
+          found.push(...(await faultsInEveryView(page, { name: `look-${accent_color.slice(1)}`, pictures: PICTURES })));
+          expect(await page.evaluate(`document.querySelector('img').naturalWidth`)).toBe(1);
+          await page.goto(unsubscribe);
+          await pressByKeyboard(page, 'Unsubscribe');
+          expect(await page.getByText('Come back soon.').count()).toBe(1);
+          found.push(...(await faultsInEveryView(page, { name: `bye-${accent_color.slice(1)}`, pictures: PICTURES })));
+        });
+      }
+    } finally {
+      await call('PATCH', '/team', { logo_url: null, accent_color: null });
+    }
     expect(found).toEqual([]);
   });
 

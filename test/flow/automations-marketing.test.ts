@@ -61,7 +61,7 @@ describe('an email of an automation', () => {
     expect(mail.html).toMatch(/<a href="http[^"]+\/preferences\/[^"]+">choose/);
     expect(mail.html).toContain('Hi Ben &amp; Co, pro, you ');
     expect(mail.html).toContain('<a href="https://a.example/?n=Ben%20%26%20Co">page');
-    expect(mail.html).toContain('<p>Example Ltd, 1 Mail Street, 10115 Berlin BE, DE</p>');
+    expect(mail.html).toContain('<p>Example Ltd, 1 Mail Street, 10115 Berlin BE, Germany</p>');
     expect(mail.html, 'it has a link of its own').not.toContain('>Unsubscribe</a>');
     expect(mail.subject).toBe('Hi Ben & Co');
     expect(mail.text).toContain(`leave (${unsubscribe})`);
@@ -78,10 +78,10 @@ describe('an email of an automation', () => {
     await at.automate(sends(id, { topic_id: has.topic }));
     const mail = await arrivedOnce();
     expect(mail.html).toMatch(
-      /<p>News<\/p><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>10115 Berlin BE<br>DE<\/p>.*<a href="http[^"]+\/unsubscribe\/[^"]+"[^>]*>Unsubscribe<\/a><\/p><\/div><\/body>/,
+      /<p>News<\/p><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>10115 Berlin BE<br>Germany<\/p>.*<a href="http[^"]+\/unsubscribe\/[^"]+"[^>]*>Unsubscribe<\/a><\/p><\/div><\/body>/,
     );
     expect(mail.text?.replaceAll('\r\n', '\n')).toMatch(
-      /^News\n\n-- \nExample Ltd\n1 Mail Street\n10115 Berlin BE\nDE\nUnsubscribe: http\S+\/unsubscribe\/\S+\n$/,
+      /^News\n\n-- \nExample Ltd\n1 Mail Street\n10115 Berlin BE\nGermany\nUnsubscribe: http\S+\/unsubscribe\/\S+\n$/,
     );
     expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
   });

@@ -58,7 +58,7 @@ it('a page of an import queries once what its addresses opted out of, and reads 
       teamId: team.id,
       importId: world.ids.uuid(),
       rows,
-      declared: [],
+      declare: async () => [],
       onConflict: 'skip' as const,
       segmentIds: [],
       topics: [],

@@ -23,13 +23,15 @@ export {
   chooseByApi,
   mayMail,
   readPreferences,
+  unsubscribeByMail,
   type PreferenceChange,
   type Preferences,
   type TopicPreference,
 } from './contacts/consent.ts';
 export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
+export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
 export { exportContacts } from './contacts/export-contacts.ts';
-export { contactNamed, readPropertyValues } from './contacts/find-contact.ts';
+export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
   choiceToken,
@@ -52,6 +54,15 @@ export { textsAfter } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 
 /**
+ * Readers: the languages of the people who get marketing mail, and all texts that they read outside of what a team
+ * writes, on pages and in footers.
+ */
+export { fillFooter, FOOTER_KEYS } from './readers/footer.ts';
+export { formatPostalLines } from './readers/postal-lines.ts';
+export { findContactLanguage, findLanguageProperty, readAcceptLanguage } from './readers/reader-language.ts';
+export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } from './readers/reader-texts.ts';
+
+/**
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
@@ -59,6 +70,7 @@ export { countSegments, findSegment, liveSegments } from './segments/segments.st
 export {
   createSegment,
   declaredFor,
+  findNamedInFilters,
   loadSegmentFilter,
   getSegment,
   listSegments,

@@ -5,4 +5,6 @@
  */
 export { createImportLoop, removeImportFiles, type Imports } from './import-runner/run-import.ts';
 export { createConfirmations, forgetConfirmationMails } from './import-runner/confirmations.ts';
+export { exportFailedRows } from './import-runner/failed-rows.ts';
+export { previewImport } from './import-runner/preview-import.ts';
 export { FIELDS, FIELD_BYTES_MAX, importContacts, type ImportPart } from './import-runner/receive-import.ts';

@@ -210,7 +210,7 @@ async function checkedGraph(
   const graph = readGraph(steps, connections, faults);
   const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
   checkConfigs(graph, { now: store.clock.now(), properties }, faults);
-  const trigger = await checkNames(tx, teamId, graph, faults);
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
   const exits = await findExits(tx, teamId, exitOn, faults);
   mustBeFaultless(faults);
   return { graph: JSON.stringify(graph), trigger, exits };
@@ -235,18 +235,18 @@ const formatNames = (exits: readonly ExitEvent[]): string | null =>
   exits.length === 0 ? null : JSON.stringify(exits.map(({ name }) => name));
 
 /**
- * Returns the trigger and the exits; throws if anything that the graph names is gone since it was written, since it would begin no
- * run then, or each would fail.
+ * Returns the trigger and the exits; throws if anything that the graph names is gone since it was written, since it would
+ * begin no run then, or each would fail.
  */
 async function triggerNow(
-  { teamId }: Ctx,
+  { store, teamId }: Ctx,
   tx: Executor,
   { id, version }: AutomationRow,
   exitOn: readonly string[],
 ): Promise<{ trigger: Trigger; exits: ExitEvent[] }> {
   const faults = new Faults();
   const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
-  const trigger = await checkNames(tx, teamId, graph, faults);
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
   const exits = await findExits(tx, teamId, exitOn, faults);
   mustBeFaultless(faults);
   return { trigger, exits };

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { propertyNamed } from '../campaigns/index.ts';
-import { declaredProperties, findSegment, findTopic } from '../audience/index.ts';
+import { declaredFor, declaredProperties, findSegment, findTopic } from '../audience/index.ts';
 import type { ExitEvent } from './automations.store.ts';
 import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
@@ -21,9 +21,9 @@ import {
   type StepType,
   type Known,
 } from './graph.ts';
-import { readValue } from '../../protocol/contact-filter/index.ts';
+import { parseFilter, readValue } from '../../protocol/contact-filter/index.ts';
 import { parseIsoTime, parseTimePhrase } from '../../protocol/iso-time.ts';
-import { checkRule } from './rules.ts';
+import { checkRule, listRuleFilters } from './rules.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -38,7 +38,7 @@ const FIELDS: Record<StepType, readonly string[]> = {
   trigger: ['event_name', 'segment_id'],
   send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream'],
   delay: ['duration', 'until'],
-  condition: ['type', 'field', 'operator', 'value', 'rules'],
+  condition: ['type', 'field', 'operator', 'value', 'rules', 'filter'],
   contact_update: ['first_name', 'last_name', 'unsubscribed', 'properties'],
   add_to_segment: ['segment_id'],
   topic_update: ['topic_id', 'subscription'],
@@ -195,16 +195,22 @@ export async function findExits(
 const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
 
 /**
- * Checks that every template, segment, topic, event and sender domain that is named exists. Returns the resolved
- * trigger.
+ * Checks that every template, segment, topic, event and sender domain that is named exists, and everything that the
+ * filters of conditions name. Returns the resolved trigger.
  */
-export async function checkNames(db: Executor, teamId: string, graph: Graph, faults: Faults): Promise<Trigger> {
+export async function checkNames(
+  db: Executor,
+  { teamId, now }: { teamId: string; now: number },
+  graph: Graph,
+  faults: Faults,
+): Promise<Trigger> {
   let trigger = NOTHING;
   for (const step of graph.steps) {
     if (!faults.mayReadConfig(step.key)) continue;
     const report: Report = (says) => void faults.step(step.key, says);
     if (step.type === 'trigger') trigger = await findTrigger(db, teamId, step, report);
     if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, report);
+    if (step.type === 'condition') await checkFilters(db, { teamId, now }, step, report);
     const { segment_id: segment, topic_id: topic } = step.config;
     if (typeof segment === 'string' && !(isUuid(segment) && (await findSegment(db, teamId, segment.toLowerCase())))) {
       report(`refers to the segment ${listed([segment])}, which does not exist`);
@@ -214,6 +220,19 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
     }
   }
   return trigger;
+}
+
+async function checkFilters(
+  db: Executor,
+  { teamId, now }: { teamId: string; now: number },
+  { config }: Step,
+  report: Report,
+): Promise<void> {
+  const filters = listRuleFilters(config).filter(isRecord);
+  if (filters.length === 0) return;
+  const declared = await declaredFor(db, teamId, { filters, now });
+  for (const filter of filters)
+    for (const { message } of parseFilter(filter, declared).faults) report(message.replace(/\.$/, ''));
 }
 
 async function findTrigger(db: Executor, teamId: string, { config }: Step, report: Report): Promise<Trigger> {

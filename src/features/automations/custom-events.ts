@@ -13,7 +13,7 @@ import {
 } from './custom-events.store.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { enrol, listStartingAtEvent, recordRefusals } from '../../mail/events/index.ts';
-import { contactNamed } from '../audience/index.ts';
+import { contactNamed, countCustomEvent } from '../audience/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';
@@ -135,6 +135,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     }
     // Locks the contact: if it were erased meanwhile, its run would be left over.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
+    await countCustomEvent(tx, { eventId: event.id, contactId, at });
     await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at }]);
     return undefined;
   });

@@ -14,5 +14,5 @@ export { createAutomation, getAutomation, listAutomations } from './automations.
  * Custom events: names that a team declares and its programs send, each about one contact. A name belongs to one live
  * event, a payload matches the schema of its event, and an event and the runs it starts are one transaction.
  */
-export { findCustomEventNamed } from './custom-events.store.ts';
+export { findCustomEventNamed, findEventIds } from './custom-events.store.ts';
 export { createCustomEvent, sendCustomEvent } from './custom-events.ts';

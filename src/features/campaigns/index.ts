@@ -21,6 +21,7 @@ export { listSubjects } from './broadcasts/ab-test.ts';
 export { hasGrown } from './broadcasts/audience-growth.ts';
 export {
   broadcastNames,
+  broadcastsAmong,
   countBroadcasts,
   countRestored,
   endedReport,
@@ -36,7 +37,7 @@ export { composeStepBodies, composeStepMail, countChars, readFallbacks } from '.
 export {
   beginBroadcast,
   claimDueBroadcasts,
-  endPausesAfter,
+  endWaitsAfter,
   finishBroadcast,
   saveProgress,
 } from './broadcasts/leases.store.ts';

@@ -28,7 +28,6 @@ import {
   changeRows,
   emailsOfThread,
   eraseParticipant,
-  failedImportRows,
   hasInboxAt,
   isAtOwnDomain,
   lockThreadRow,
@@ -39,6 +38,7 @@ import {
   searchMail,
   textOfMail,
   unsentDrafts,
+  valuesOfImports,
   type ThreadMail,
 } from './erased-mail.store.ts';
 
@@ -460,9 +460,8 @@ const ERASED_RECEIVED: Row = {
 
 async function eraseElsewhere({ store, teamId, emailKey }: Erasing, counts: Counts): Promise<void> {
   const gone = await store.db.tx(async (tx) => {
-    for (const { import_id, row, value } of await failedImportRows(tx, teamId)) {
-      if (replaceMailbox(value, emailKey) === value) continue;
-      await removeRows(tx, { table: 'contact_import_failures', key: { import_id, row } });
+    for (const { table, key, value } of await valuesOfImports(tx, teamId)) {
+      if (replaceMailbox(value, emailKey) !== value) await removeRows(tx, { table, key });
     }
     await eraseParticipant(tx, { teamId, emailKey });
     const ids: string[] = [];

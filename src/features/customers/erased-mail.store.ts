@@ -102,16 +102,25 @@ export function lockUnsentDraft(tx: Executor, id: string): Promise<DraftLists | 
   return tx.get<DraftLists>(`${DRAFTS} where d.id = ? and d.email_id is null ${lock}`, [id]);
 }
 
-/** Lists the rows of a team's imports that failed with a value. */
-export const failedImportRows = (
+const REPORTS_OF_IMPORTS = {
+  contact_import_failures: ['import_id', 'row'],
+  contact_import_skipped_values: ['import_id', 'row', 'column_number'],
+} as const;
+
+/** Lists what the reports about a team's imports have of values in their files, with the key of each row. */
+export async function valuesOfImports(
   tx: Executor,
   teamId: string,
-): Promise<{ import_id: string; row: number; value: string }[]> =>
-  tx.all(
-    `select import_id, row, value from contact_import_failures
-      where import_id in (select id from contact_imports where team_id = ?) and value is not null`,
-    [teamId],
-  );
+): Promise<{ table: keyof typeof REPORTS_OF_IMPORTS; key: Row; value: string }[]> {
+  const found = [];
+  for (const table of Object.keys(REPORTS_OF_IMPORTS) as (keyof typeof REPORTS_OF_IMPORTS)[]) {
+    const sql = `select ${REPORTS_OF_IMPORTS[table].join(', ')}, value from ${table}
+      where import_id in (select id from contact_imports where team_id = ?) and value is not null`;
+    const rows = await tx.all<Row & { value: string }>(sql, [teamId]);
+    found.push(...rows.map(({ value, ...key }) => ({ table, key, value })));
+  }
+  return found;
+}
 
 /** Reports whether the address is at a domain of the team, or below one. */
 export async function isAtOwnDomain(db: Executor, teamId: string, emailKey: string): Promise<boolean> {

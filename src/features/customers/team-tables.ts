@@ -95,6 +95,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   ]),
   ...under('automation_runs', 'run_id', ['automation_run_steps']),
   { table: 'custom_events', by: 'team_id' },
+  ...under('custom_events', 'event_id', ['contact_custom_events']),
   { table: 'broadcasts', by: 'team_id' },
   ...under('broadcasts', 'broadcast_id', [
     'broadcast_recipients',
@@ -103,7 +104,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'broadcast_images',
   ]),
   { table: 'contact_imports', by: 'team_id', files: 'unrecorded' },
-  ...under('contact_imports', 'import_id', ['contact_import_failures']),
+  ...under('contact_imports', 'import_id', ['contact_import_failures', 'contact_import_skipped_values']),
   ...listFilePaths('contact_imports'),
   { table: 'topic_confirmations', by: 'team_id' },
   { table: 'topics', by: 'team_id' },
@@ -115,6 +116,8 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'contact_numbers', by: 'property_id', parent: 'contact_properties', notExported: COPY },
   { table: 'contacts', by: 'team_id' },
   ...under('contacts', 'contact_id', ['contact_topics']),
+  { table: 'contact_engagement', by: 'team_id' },
+  { table: 'contact_link_clicks', by: 'team_id' },
   { table: 'contact_counts', by: 'team_id' },
   { table: 'consent_records', by: 'team_id' },
   // Mail.
@@ -127,6 +130,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'inbox_search_blocks', by: 'inbox_id', parent: 'inboxes', notExported: COPY },
   ...searchGrams('inbox_search'),
   ...under('inbox_threads', 'thread_id', ['inbox_thread_labels']),
+  { table: 'inbox_answering', by: 'thread_id', parent: 'inbox_threads', notExported: 'is over within minutes' },
   ...under('inbox_drafts', 'draft_id', ['inbox_draft_files']),
   ...listFilePaths('inbox_drafts'),
   { table: 'inbound_rules', by: 'team_id' },

@@ -8,6 +8,7 @@ import {
 import {
   sendAttachmentFile,
   exportContacts,
+  getContactImportFailedRows,
   sendInvoiceCsv,
   sendInvoicePage,
   sendReceivedAttachment,
@@ -83,6 +84,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   createContactImport,
   createImage,
   exportContacts,
+  getContactImportFailedRows,
   getInvoiceCsv: sendInvoiceCsv,
   getInvoicePage: sendInvoicePage,
   receivePaymentEvent,

@@ -163,6 +163,14 @@ const changes: Record<
   cancelBroadcast: async () => ({
     path: `/broadcasts/${await newBroadcast({ send: true, scheduled_at: 'in 1 hour' })}/cancel`,
   }),
+  pauseBroadcast: async () => ({
+    path: `/broadcasts/${await newBroadcast({ send: true, scheduled_at: 'in 1 hour' })}/pause`,
+  }),
+  resumeBroadcast: async () => {
+    const id = await newBroadcast({ send: true, scheduled_at: 'in 1 hour' });
+    await scene.api('POST', `/broadcasts/${id}/pause`, { key: team.key });
+    return { path: `/broadcasts/${id}/resume` };
+  },
   duplicateBroadcast: async () => {
     const id = await newBroadcast();
     return { path: `/broadcasts/${id}/duplicate`, subject: id };
@@ -295,7 +303,7 @@ const changes: Record<
   },
 };
 
-/** They need name servers, providers, endpoints that answer, a file or a held broadcast; they use the same mechanism. */
+/** They need name servers, providers, endpoints that answer or a file; they use the same mechanism. */
 const elsewhere = [
   'claimDomain',
   'configureDomainDns',
@@ -304,7 +312,6 @@ const elsewhere = [
   'createWebhook',
   'eraseAddress',
   'exportContacts',
-  'resumeBroadcast',
 ];
 
 const newKey = async () =>

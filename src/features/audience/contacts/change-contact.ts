@@ -28,6 +28,7 @@ import {
   contactOfSegment,
   readPropertyValues,
 } from './find-contact.ts';
+import { removeCountsOfDeletedEvents, removeEngagement } from './engagement.store.ts';
 import { joinSegments } from './segment-members.ts';
 import { newContact, recordContactEvent, writeChange, contactData } from './write-contact.ts';
 import { addValues, removeValues, removeSomeValues } from './values.store.ts';
@@ -39,12 +40,15 @@ const BATCH = 500;
 /** A million at a time takes a quarter of an hour; all readers have ignored the values since the deletion. */
 const BATCHES_MAX = 150;
 
-/** Removes the remains of deleted properties and segments, in small batches. */
+/** Removes the remains of deleted properties, segments and custom events, in small batches. */
 export async function clearDeleted(store: Store): Promise<void> {
   for (let batch = 0; batch < BATCHES_MAX; batch++) {
     const isDone = await store.db.tx(async (tx) => {
       const property = await nextDeletedProperty(tx);
-      if (!property) return (await removeMembersOfDeleted(tx, BATCH)) === 0;
+      if (!property) {
+        const removed = (await removeMembersOfDeleted(tx, BATCH)) + (await removeCountsOfDeletedEvents(tx, BATCH));
+        return removed === 0;
+      }
       if ((await removeSomeValues(tx, property, BATCH)) === 0) await forgetProperty(tx, property.id);
       return false;
     });
@@ -60,20 +64,21 @@ export const eraseContactElsewhere =
   >('eraseContactElsewhere');
 
 /**
- * Erases a contact: its row, its values, its choices, its events, and its address in the reports of broadcasts. Its
+ * Erases a contact: its row, its values, its choices, its engagement, its events, and its address in the reports of broadcasts. Its
  * consent records, its rows in those reports, and the times at which its address was asked about a topic remain,
  * because they contain only a hash. The last event shows the contact as it was to the team's endpoints.
  */
 export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
   const id = await store.db.tx(async (tx) => {
-    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name });
+    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
     const row = await contactNamed(tx, teamId, name, true);
-    const data = await contactData(tx, row);
+    const data = await contactData(tx, row, store.clock.now());
     if (!(await removeContactRow(tx, teamId, row.id))) throw notFound('Contact');
     await removeValues(tx, indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId)));
     await removeMemberships(tx, row.id);
     await removeChoices(tx, row.id);
     await removeConfirmations(tx, row.id);
+    await removeEngagement(tx, teamId, row.id);
     await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
     await eraseEvents(tx, teamId, row.id);
     await recordEvents(tx, store.ids, [
@@ -95,7 +100,7 @@ export async function updateContact(
   const { email, ...change } = input;
   const address = email === undefined ? undefined : readEmail(email);
   const id = await store.db.tx(async (tx) => {
-    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name });
+    if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
     const before = await contactNamed(tx, teamId, name, true);
     if (Object.values(input).every((value) => value === undefined)) return before.id;
     const declared = await declaredProperties(tx, teamId);

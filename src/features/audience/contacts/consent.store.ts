@@ -3,7 +3,14 @@ import { textsIn, type Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
-export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation' | 'carried_over';
+export type ConsentSource =
+  | 'api'
+  | 'import'
+  | 'one_click'
+  | 'unsubscribe_mail'
+  | 'preference_page'
+  | 'confirmation'
+  | 'carried_over';
 
 export interface Consent {
   contact: { team_id: string; id: string; email_key: string };

@@ -13,7 +13,10 @@ import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type Con
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
 import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
+import { findContactLanguage, findLanguageProperty } from '../readers/reader-language.ts';
+import type { Language } from '../readers/reader-texts.ts';
 import { contactNamed } from './find-contact.ts';
+import { findMailedToken, openPreferenceLink } from './preference-links.ts';
 import { suppressionsAmong } from '../../../mail/suppressions/index.ts';
 
 /**
@@ -281,6 +284,8 @@ export interface TopicPreference {
 /** Preferences that the holder of a link may see and change. */
 export interface Preferences {
   team: TeamRow;
+  /** The language of the contact, if it is known. */
+  language: Language | undefined;
   /** The contact; undefined if it was erased. Only a link from mail to its current address shows the address. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
@@ -325,6 +330,20 @@ export function changePreferences(
     if (after && hasOptedOut(before, after)) await recordLeaving(store, tx, link);
     return after;
   });
+}
+
+/**
+ * Unsubscribes the holder of the token in the subject of mail to the unsubscribe address of a team. Returns false if
+ * there is no token of that team.
+ */
+export async function unsubscribeByMail(
+  store: Store,
+  { teamId, subject }: { teamId: string; subject: string },
+): Promise<boolean> {
+  const token = findMailedToken(subject);
+  const link = token === undefined ? undefined : openPreferenceLink(store, token);
+  if (link?.kind !== 'choice' || link.teamId !== teamId) return false;
+  return (await changePreferences(store, link, { do: 'unsubscribe' }, 'unsubscribe_mail')) !== undefined;
 }
 
 /** Reports whether the contact has left the topic of the mail, or everything. */
@@ -452,8 +471,10 @@ async function loadPreferences(
   const topic = live.find(({ id }) => id === link.topicId);
   const isListed = (row: TopicRow): boolean =>
     row.visibility === 'public' || seen(row).subscription === 'opt_in' || (alsoShown?.has(row.id) ?? false);
+  const properties = contact ? await declaredProperties(db, team.id) : [];
   return {
     team,
+    language: contact && findContactLanguage(contact, findLanguageProperty(team, properties)),
     contact: contact && { email: isOwn ? contact.email : link.emailKey },
     isUnsubscribed: contact ? contact.unsubscribed === 1 : (left?.all ?? false),
     mayJoin: isOwn && team.risk_state !== 'suspended',

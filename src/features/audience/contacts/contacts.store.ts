@@ -99,6 +99,14 @@ export function findContactsByKeys(db: Executor, teamId: string, emailKeys: read
   return db.all<ContactRow>(sql, [teamId, among.value]);
 }
 
+/** Counts which of these addresses are contacts. */
+export async function countContactsByKeys(db: Executor, teamId: string, emailKeys: readonly string[]): Promise<number> {
+  const among = textsIn(db.dialect, 'email_key', emailKeys);
+  const index = db.dialect === 'pg' ? '' : ' indexed by contacts_email';
+  const sql = `select count(*) as count from contacts${index} where team_id = ? and ${among.sql}`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, among.value]))?.count ?? 0);
+}
+
 export function findContactsByIds(db: Executor, teamId: string, ids: readonly string[]): Promise<ContactRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return db.all<ContactRow>(`select * from contacts where team_id = ? and ${among.sql}`, [teamId, among.value]);

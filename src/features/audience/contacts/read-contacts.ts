@@ -5,7 +5,7 @@ import { invalidField, Refusal } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
-import { declaredFor, loadSegmentFilter, presentSegment } from '../segments/segments.ts';
+import { loadSegmentFilter, presentSegment } from '../segments/segments.ts';
 import { findSegment, type SegmentRow } from '../segments/segments.store.ts';
 import { audiencePage } from './audience.store.ts';
 import { contactRowsEnding, listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
@@ -28,7 +28,7 @@ export async function getContact(ctx: Ctx, name: string) {
 }
 
 export async function getAudienceContact(ctx: Ctx, segment: string, contact: string) {
-  return presentContact(ctx, await contactOfSegment(ctx.store.db, ctx.teamId, { segment, contact }));
+  return presentContact(ctx, await contactOfSegment(ctx.store.db, ctx.teamId, { segment, contact, now: ctx.store.clock.now() }));
 }
 
 async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
@@ -75,7 +75,7 @@ async function listSegmentMembers(
   search: string | undefined,
   page: Page,
 ): Promise<ListedRow[]> {
-  const filter = await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId));
+  const filter = await loadSegmentFilter(store.db, segment, store.clock.now());
   return audiencePage(store.db, teamId, { filter, search }, page);
 }
 
@@ -93,7 +93,7 @@ const present = ({ id, email, first_name, last_name, created_at, unsubscribed }:
 /** Lists the segments that a contact is in now; they are few enough to evaluate all. */
 export async function listContactSegments({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
-  const { items, hasMore } = pageAmong(await listSegmentsOfContact(store.db, contact), page);
+  const { items, hasMore } = pageAmong(await listSegmentsOfContact(store.db, contact, { now: store.clock.now() }), page);
   return { object: 'list' as const, has_more: hasMore, data: items.map(presentSegment) };
 }
 

@@ -4,13 +4,17 @@ import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
-import { listRuleFields, meetsRule, type RuleContact } from '../rules.ts';
+import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
+import { listRuleFields, listRuleFilters, meetsRule, type MeetsFilter, type RuleContact } from '../rules.ts';
 import type { Step, ConnectionType, STREAMS } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
+  beginEngagement,
   chooseByApi,
   contactNamed,
+  declaredFor,
+  filteredContacts,
   joinSegments,
   recordContactEvent,
   readPropertyValues,
@@ -29,6 +33,7 @@ import {
   findDomainByName,
   findLinkOrigin,
   findSendingDomain,
+  findUnsubscribeAddress,
   maySend,
   type DomainRow,
 } from '../../../mail/domains/index.ts';
@@ -136,17 +141,9 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
-  const { name, sender_name, postal_address } = team;
-  const madeFrom = JSON.stringify([
-    step.teamId,
-    subject,
-    stream,
-    topicId,
-    name,
-    sender_name,
-    postal_address,
-    properties,
-  ]);
+  const { name, sender_name, postal_address, default_language, language_property } = team;
+  const sender = [name, sender_name, postal_address, default_language, language_property];
+  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -162,7 +159,7 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
     ],
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
-  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
+  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks, team }), isMarketing };
   if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
   else cache.delete(versionId);
   return made;
@@ -228,17 +225,16 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
   const kind = isMarketing ? 'marketing' : 'transactional';
-  // The queue checks the choices of the contact that a delivery names. They do not concern what is transactional.
   const isForced = use.stream === 'transactional';
-  const sender = { ...run, contact_id: isForced ? null : contactId };
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
   return {
     hasMail: true,
     async work(tx) {
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      await beginEngagement(tx, teamId, [contactId]);
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run: sender });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run, ignoresChoices: isForced });
       } catch (error) {
         throw toPostponement(error, world.clock.now());
       }
@@ -289,7 +285,12 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
   const origin = await findLinkOrigin(world, domain.id);
-  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, { contact, topicId, emailId: id });
+  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, {
+    contact,
+    topicId,
+    emailId: id,
+    mailto: await findUnsubscribeAddress(world, domain),
+  });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const draft = readEmail(
     {
@@ -305,7 +306,8 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
   const wayOut = use.stream === 'transactional' ? [] : headers;
-  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...wayOut] } };
+  const mail = { ...draft, headers: [...draft.headers, ...wayOut] };
+  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: mail };
   return { send, isMarketing: composed.isMarketing };
 }
 
@@ -382,12 +384,42 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<StepResult> {
     const contact = await contactNamed(db, teamId, contactId);
     const readField = createFieldReader(contact, await declaredProperties(db, teamId));
-    const isMet = meetsRule(config, readField);
+    const { meets, fault } = await readFilters(contact, listRuleFilters(config));
+    const isMet = meetsRule(config, readField, meets);
     if (isMet === undefined) {
       const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
+      if (field === '' && fault !== undefined) throw refuse('not_found', { say: fault });
       throw notFoundInTeam(`property ${field.replace(/^properties\./, '')}`);
     }
     return { branch: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
+  }
+
+  /** Evaluates filters for a contact. A filter that names something deleted has a fault, and may be unknown. */
+  async function readFilters(
+    contact: ContactRow,
+    filters: readonly unknown[],
+  ): Promise<{ meets: MeetsFilter; fault: string | undefined }> {
+    if (filters.length === 0) return { meets: () => undefined, fault: undefined };
+    const declared = await declaredFor(db, contact.team_id, { filters, now: world.clock.now() });
+    const parsed = new Map(filters.map((filter) => [filter, parseFilter(filter, declared)]));
+    const seen = (
+      await filteredContacts(
+        db,
+        [contact],
+        [...parsed.values()].map(({ filter }) => filter),
+      )
+    ).get(contact.id);
+    const broken = [...parsed.values()].find(({ hasUnknown }) => hasUnknown);
+    const says = broken?.faults[0]?.message ?? 'A segment that the filter names uses something that was deleted.';
+    return {
+      fault: broken && `The filter of the condition cannot be evaluated: ${says}`,
+      meets(filter) {
+        const found = parsed.get(filter);
+        if (!found || !seen) return undefined;
+        if (meetsFilter(found.filter, seen)) return true;
+        return meetsFilter(found.negated, seen) ? false : undefined;
+      },
+    };
   }
 
   /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */

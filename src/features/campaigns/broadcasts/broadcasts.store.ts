@@ -1,4 +1,4 @@
-import { COVER_MAIL } from '../../../mail/queue/index.ts';
+import { COVER_MAIL, HOLDS_MAIL, MAIL_HOLD_REASON } from '../../../mail/queue/index.ts';
 import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import type { Approved } from '../../../tenancy/access/index.ts';
@@ -72,15 +72,16 @@ export const holdRestored = (tx: Executor, at: number): Promise<number> =>
 export interface MailHold {
   id: string;
   reason: string;
-  /** 1 if it was canceled while held: its mail stays held until it is taken out of the queue. */
+  /** 1 if it was canceled while held or paused: its mail stays held until it is taken out of the queue. */
   is_canceled: number;
 }
 
 /** Returns those of the broadcasts whose mail must not be delivered. */
 export function mailHoldsAmong(db: Executor, ids: readonly string[]): Promise<MailHold[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
-  const sql = `select id, held_reason as reason, case when status = 'canceled' and not ${WAS_CANCELED_BEFORE} then 1 else 0 end as is_canceled
-    from broadcasts where ${among.sql} and held_reason in ${COVER_MAIL}`;
+  const sql = `select id, ${MAIL_HOLD_REASON} as reason,
+      case when status = 'canceled' and not coalesce(${WAS_CANCELED_BEFORE}, false) then 1 else 0 end as is_canceled
+    from broadcasts where ${among.sql} and ${HOLDS_MAIL}`;
   return db.all<MailHold>(sql, [among.value]);
 }
 
@@ -191,7 +192,13 @@ export interface BroadcastRow extends BroadcastContent {
   /** Figures that caused the hold, in words. */
   held_detail: string | null;
   failed_reason: string | null;
+  /** Time at which the team paused it; null if it is not paused. A canceled one keeps it until its mail is removed. */
+  paused_at: number | null;
+  paused_by_kind: PauserKind | null;
+  paused_by_name: string | null;
 }
+
+export type PauserKind = 'user' | 'api_key' | 'app';
 
 const CONTENT = [
   'name',
@@ -238,6 +245,9 @@ const LISTED = [
   'held_since',
   'held_detail',
   'changed_by_app',
+  'paused_at',
+  'paused_by_kind',
+  'paused_by_name',
 ] as const;
 export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
 
@@ -249,6 +259,17 @@ export async function insertBroadcast(tx: Executor, row: NewBroadcastRow): Promi
 
 export const findBroadcast = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
   db.get<BroadcastRow>('select * from broadcasts where team_id = ? and id = ?', [teamId, id]);
+
+/** Returns those of the ids that are broadcasts of the team. */
+export async function broadcastsAmong(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string }>(`select id from broadcasts where team_id = ? and ${among.sql}`, [
+    teamId,
+    among.value,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
 
 /**
  * Locks a broadcast until the end of the transaction, so that of two calls that change its status the second one sees
@@ -366,15 +387,54 @@ interface SendMark {
 }
 
 /**
- * Cancels a broadcast. The node that sends it notices at its next page. A hold that stops its mail remains until the
- * mail is taken out of the queue. Returns whether this call canceled it.
+ * Cancels a broadcast. The node that sends it notices at its next page. A hold or a pause that stops its mail remains
+ * until the mail is taken out of the queue. Returns whether this call canceled it.
  */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
   const kept = (column: string): string => `${column} = case when held_reason in ${COVER_MAIL} then ${column} end`;
   const sql = `update broadcasts set status = 'canceled', ${kept('held_since')}, ${kept('held_reason')}, waiting_reason = null,
     lease_owner = null, lease_until = null, updated_at = ? where id = ? and (status in ('scheduled', 'queued', 'sending')
-      or (status = 'sent' and held_reason is not null))`;
+      or (status = 'sent' and (held_reason is not null or paused_at is not null)))`;
   return (await tx.run(sql, [at, id])) === 1;
+}
+
+export interface Pause {
+  at: number;
+  by: { kind: PauserKind; name: string | null };
+}
+
+/**
+ * Pauses a broadcast that is scheduled or in progress, or has mail in the queue. Takes the lease away too, so that a
+ * page in progress is rolled back. Returns whether this call paused it.
+ */
+export async function markPaused(tx: Executor, id: string, { at, by }: Pause): Promise<boolean> {
+  const sql = `update broadcasts set paused_at = ?, paused_by_kind = ?, paused_by_name = ?,
+      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test') then waiting_reason end,
+      lease_owner = null, lease_until = null
+    where id = ? and paused_at is null and (status in ('scheduled', 'queued', 'sending') or (status = 'sent'
+      and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id)))`;
+  return (await tx.run(sql, [at, by.kind, by.name, id])) === 1;
+}
+
+/** Selects the broadcasts that wait for the result of their A/B test. */
+const AWAITS_DECISION = '(ab_decides_at is not null and ab_decision is null)';
+
+/**
+ * Ends a pause. Whatever was due meanwhile becomes due now, because it would be found overdue otherwise; only the time
+ * to click of an A/B test lasts as long as it had left. Returns whether it was paused.
+ */
+export async function clearPause(
+  tx: Executor,
+  id: string,
+  { at, approved }: { at: number; approved: Approved },
+): Promise<boolean> {
+  const sql = `update broadcasts set paused_at = null, paused_by_kind = null, paused_by_name = null, updated_at = ?,
+    approved_contacts = ?, approved_audience = ?,
+    ab_decides_at = case when ${AWAITS_DECISION} then ab_decides_at + ? - paused_at else ab_decides_at end,
+    status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
+    next_at = case when ${AWAITS_DECISION} then next_at + ? - paused_at when next_at <= ? then ? else next_at end
+    where id = ? and paused_at is not null and status <> 'canceled'`;
+  return (await tx.run(sql, [at, approved.contacts, approved.audience, at, at, at, at, at, id])) === 1;
 }
 
 /** Outcomes of a broadcast at some moment. */

@@ -1,22 +1,36 @@
 import type { CreateBroadcastRequest, UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { readAppName, readGrantId, NOT_APPROVED, readApproved, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  readAppName,
+  readGrantId,
+  readKeyId,
+  readApproved,
+  type Actor,
+  type Approved,
+  type Ctx,
+} from '../../../tenancy/access/index.ts';
+import { findKeyName } from '../../../tenancy/api-keys/index.ts';
 import {
   insertBroadcast,
   lockBroadcast,
   clearHold,
+  clearPause,
   deleteBroadcastRow,
   findBroadcast,
   markCanceled,
+  markPaused,
   saveContent,
   AUDIENCE_GROWN,
   AUDIENCE_REPLACED,
   type BroadcastContent,
+  type Pause,
   type NewBroadcastRow,
   type BroadcastRow,
+  type WaitingReason,
 } from './broadcasts.store.ts';
 import { loadRequirements, mustBeOffered, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
+import { presentHeld } from './read-broadcasts.ts';
 import { readWhen } from './send-time.ts';
 import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
 import { loadRateCounts } from '../broadcast-recipients/outcomes.store.ts';
@@ -171,27 +185,89 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (await markCanceled(tx, id, store.clock.now())) return;
-    throw inOtherStatus(row, 'only a broadcast that is scheduled, queued, being sent or on hold can be canceled', 403);
+    throw inOtherStatus(
+      row,
+      'only a broadcast that is scheduled, queued, being sent, paused or on hold can be canceled',
+      403,
+    );
   });
   return broadcastNamed(id);
 }
 
 /**
- * Resumes a broadcast where it was held: pages that were sent stay sent. Neither its outcomes so far nor the changes of
- * its audience, which `held` describes, hold it again.
+ * Pauses a broadcast: it creates no more emails, and those in the queue wait. One that is paused already stays as it
+ * is, with the person who paused it first.
  */
-export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
+export async function pauseBroadcast({ store, teamId, actor }: Ctx, id: string) {
+  const by = await describePauser(store.db, actor);
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
-    const seen = (await loadRateCounts(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
-    const isOther = row.held_reason === AUDIENCE_GROWN || row.held_reason === AUDIENCE_REPLACED;
-    const before = isOther ? NOT_APPROVED : { contacts: row.approved_contacts, audience: row.approved_audience };
-    const again = readApproved(actor);
-    const approved = again.contacts === null ? before : again;
-    if (await clearHold(tx, id, { at: store.clock.now(), seen, approved })) return;
-    throw inOtherStatus(row, 'only a broadcast that is on hold can be resumed', 403);
+    if (row.paused_at !== null && row.status !== 'canceled') return;
+    if (await markPaused(tx, id, { at: store.clock.now(), by })) return;
+    const rule = 'only a broadcast that is scheduled, queued, being sent or in the mail queue can be paused';
+    throw inOtherStatus(row, rule, 403);
   });
   return broadcastNamed(id);
+}
+
+async function describePauser(db: Executor, actor: Actor): Promise<Pause['by']> {
+  const app = readAppName(actor);
+  if (app !== null) return { kind: 'app', name: app };
+  if (actor.kind === 'session') return { kind: 'user', name: actor.name };
+  const keyId = readKeyId(actor);
+  return { kind: 'api_key', name: keyId === null ? null : await findKeyName(db, keyId) };
+}
+
+/** Reasons to wait that only an operator, or the end of the reason itself, removes. */
+const LIFTED_BY_OTHERS: Readonly<Partial<Record<WaitingReason, string>>> = {
+  hold: 'an operator holds the mail of this team',
+  sending_off: 'sending is switched off on this installation',
+  marketing_off: 'marketing mail is switched off on this installation',
+  sending_limited: 'a circuit breaker has paused the marketing mail of its domain',
+  team_suspended: 'the team is suspended',
+};
+
+/**
+ * Resumes a broadcast where it was paused or held: pages that were sent stay sent. Of one that is paused and held, it
+ * ends the pause alone, because the hold may have come later; the answer then has the reason, and another resume ends
+ * the hold.
+ */
+export async function resumeBroadcast(ctx: Ctx, id: string) {
+  const held = await ctx.store.db.tx(async (tx) => {
+    const row = await locked(tx, ctx.teamId, id);
+    if (row.paused_at === null || row.status === 'canceled') {
+      await endHold(ctx, tx, row);
+      return null;
+    }
+    const approved = readApprovedAgain(ctx, row);
+    await clearPause(tx, id, { at: ctx.store.clock.now(), approved });
+    return presentHeld(row);
+  });
+  return { ...broadcastNamed(id), held };
+}
+
+/** Returns the audience that the call was approved for; otherwise the one that the broadcast was approved for before. */
+function readApprovedAgain(
+  { actor }: Ctx,
+  row: Pick<BroadcastRow, 'approved_contacts' | 'approved_audience'>,
+): Approved {
+  const again = readApproved(actor);
+  return again.contacts === null ? { contacts: row.approved_contacts, audience: row.approved_audience } : again;
+}
+
+/** Ends a hold. Neither the outcomes so far nor the changes of the audience, which `held` describes, hold it again. */
+async function endHold(ctx: Ctx, tx: Executor, row: BroadcastRow): Promise<void> {
+  const { id } = row;
+  const seen = (await loadRateCounts(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
+  const isOther = row.held_reason === AUDIENCE_GROWN || row.held_reason === AUDIENCE_REPLACED;
+  const approved = readApprovedAgain(ctx, isOther ? { ...row, approved_contacts: null, approved_audience: null } : row);
+  if (await clearHold(tx, id, { at: ctx.store.clock.now(), seen, approved })) return;
+  const other = row.waiting_reason === null ? undefined : LIFTED_BY_OTHERS[row.waiting_reason];
+  if (row.status !== 'sending' || other === undefined) {
+    throw inOtherStatus(row, 'only a broadcast that is paused or on hold can be resumed', 403);
+  }
+  const say = `A team cannot resume this broadcast, because ${other}. It continues by itself when that ends.`;
+  throw refuse('validation_error', { status: 403, say });
 }
 
 /** Creates a draft with the same content; its recipients are determined when it is sent. */

@@ -1,6 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import type { Page, Executor } from '../../../platform/db/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { listClicks, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
@@ -17,7 +18,6 @@ import {
   countMembers,
   membersPage,
   readPropertyValues,
-  declaredFor,
   loadSegmentFilter,
   findSegment,
   liveSegments,
@@ -47,7 +47,7 @@ const SHOWN_MAX = 20;
  * fails.
  */
 async function checkZones(
-  db: Executor,
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
   teamId: string,
   { local_time: localTime, segment_id: segmentId }: Pick<BroadcastContent, 'local_time' | 'segment_id'>,
 ): Promise<ZoneCheck[]> {
@@ -69,7 +69,7 @@ async function checkZones(
   const filter: Filter = {
     kind: 'all',
     of: [
-      await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+      await loadSegmentFilter(db, segment, clock.now()),
       { kind: 'exists', place, type: 'string', wanted: true },
       { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
     ],
@@ -99,17 +99,28 @@ function presentBroadcastItem(row: ListedBroadcast) {
     recipients: row.recipients,
     excluded: row.excluded,
     total: row.total,
-    held:
-      row.held_reason === null || row.held_since === null || row.status === 'canceled'
-        ? null
-        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
+    held: presentHeld(row),
+    paused: presentPause(row),
   };
 }
 
+type HeldRow = Pick<BroadcastRow, 'status' | 'held_reason' | 'held_since' | 'held_detail'>;
+
+export const presentHeld = ({ status, held_reason: reason, held_since: since, held_detail: detail }: HeldRow) =>
+  reason === null || since === null || status === 'canceled' ? null : { reason, since: isoTime(since), detail };
+
+type PausedRow = Pick<BroadcastRow, 'status' | 'paused_at' | 'paused_by_kind' | 'paused_by_name'>;
+
+const presentPause = ({ status, paused_at: at, paused_by_kind: kind, paused_by_name: name }: PausedRow) =>
+  at === null || kind === null || status === 'canceled' ? null : { since: isoTime(at), by: { kind, name } };
+
 function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
+  const item = presentBroadcastItem(row);
+  // A paused broadcast waits for a person and for nothing else.
+  const waitsFor = item.paused === null ? row.waiting_reason : null;
   return {
     object: 'broadcast' as const,
-    ...presentBroadcastItem(row),
+    ...item,
     from: row.sender,
     subject: row.subject,
     reply_to: JSON.parse(row.reply_to_list) as string[],
@@ -120,11 +131,8 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
     local_time: row.local_time === 1,
-    waiting_reason: row.waiting_reason,
-    next_at:
-      ['local_hour', 'ab_test'].includes(row.waiting_reason ?? '') && row.next_at !== null
-        ? isoTime(row.next_at)
-        : null,
+    waiting_reason: waitsFor,
+    next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
     counts,
   };
@@ -256,7 +264,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
-  const zones = await checkZones(store.db, teamId, row);
+  const zones = await checkZones(store, teamId, row);
   const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;

@@ -27,7 +27,7 @@ import {
 import { readWhen, type When } from './send-time.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { countAudience, declaredFor, loadSegmentFilter, findSegment, findTopic } from '../../audience/index.ts';
+import { countAudience, loadSegmentFilter, findSegment, findTopic } from '../../audience/index.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../../../tenancy/instance/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
@@ -163,7 +163,7 @@ export async function loadRequirements(
   // With `development.any_sender` this creates the domain, which the transaction of the send then finds.
   if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
   const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
-  const filter = segment && (await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId)));
+  const filter = segment && (await loadSegmentFilter(store.db, segment, store.clock.now()));
   const count = filter && (await countAudience(store.db, teamId, filter));
   return {
     sending: await createSendSwitch(store)(),

@@ -6,7 +6,7 @@ import { formatListId } from '../../../protocol/mime/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
-  walkedAmong,
+  contactsMet,
   variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
@@ -17,18 +17,24 @@ import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../b
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
+  beginEngagement,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
   type ContactRow,
   declaredProperties,
-  declaredFor,
   loadSegmentFilter,
   findSegment,
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
+import {
+  findDomainByName,
+  findDomain,
+  findLinkOrigin,
+  findUnsubscribeAddress,
+  type DomainRow,
+} from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -78,7 +84,7 @@ export function decideSubject(
 
 export const PAGE_MAX = 500;
 
-/** Thrown if the broadcast was canceled or taken over by another process. */
+/** Thrown if the broadcast was canceled, paused or taken over by another process. */
 export class TakenOver extends Error {}
 
 /** Thrown if an approved broadcast would reach more contacts than a person approved. */
@@ -158,12 +164,12 @@ export async function sendPage(
       drafted.map(({ member }) => member.email_key),
     );
     const contactIds = drafted.map(({ member }) => member.id);
-    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
+    const met = isWalkedAgain(broadcast) ? await contactsMet(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
     for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || walked?.has(member.id)) continue;
+      if (known.has(member.email_key) || met?.has(member.id)) continue;
       const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
       rows.push({
         broadcast_id: broadcastId,
@@ -173,7 +179,6 @@ export async function sendPage(
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
-        walked_contact_id: walked ? member.id : null,
         variant: reason === undefined ? toVariant(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
@@ -184,6 +189,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
+    await beginEngagement(
+      tx,
+      teamId,
+      sends.flatMap(({ contactId }) => contactId ?? []),
+    );
     return acceptWithin(world, tx, ctx, sends, {
       kind: 'marketing',
       broadcastId,
@@ -227,6 +237,7 @@ function draftFor(
     contact,
     topicId: broadcast.topic_id,
     emailId: id,
+    mailto: route.mailto,
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
@@ -234,6 +245,7 @@ function draftFor(
     id,
     domain: route.domain,
     templateId: broadcast.template_id,
+    contactId: contact.id,
     shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
     draft: {
       headerMailboxes: {
@@ -279,6 +291,8 @@ export interface Route {
   mails: readonly MergedMail[];
   /** Origin of the unsubscribe links. */
   origin: string;
+  /** The address whose mail unsubscribes, if this server receives it. */
+  mailto: string | undefined;
 }
 
 /**
@@ -300,12 +314,13 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
   const fallbacks = readFallbacks(broadcast, { properties, team });
   return {
-    filter: await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+    filter: await loadSegmentFilter(db, segment, world.clock.now()),
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
-    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
+    mailto: await findUnsubscribeAddress(world, domain),
   };
 }
 

@@ -191,7 +191,9 @@ const FILLS: Readonly<Record<string, Filled>> = {
   updateTopic: ofTopic,
   deleteTopic: ofTopic,
   updateTeam: async (_, { body }) =>
-    ['sender_name', 'postal_address'].some((field) => Object.hasOwn((body ?? {}) as object, field))
+    ['sender_name', 'postal_address', 'default_language', 'language_property'].some((field) =>
+      Object.hasOwn((body ?? {}) as object, field),
+    )
       ? [BROADCAST_TEXTS]
       : [],
 };

@@ -36,8 +36,14 @@ import {
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
 import { getDraft, getInbox, inboxNamed } from '../../inbox/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
-import { findNamedContent, findVersionContent, getTemplate } from '../../templates/index.ts';
-import { previewDraft, previewForward, previewReply, type ComposedMail } from '../../inbox/start.ts';
+import { findNamedContent, findTemplate, findVersionContent, getTemplate } from '../../templates/index.ts';
+import {
+  previewDraft,
+  previewDraftTemplate,
+  previewForward,
+  previewReply,
+  type ComposedMail,
+} from '../../inbox/start.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 
 const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);
@@ -280,13 +286,33 @@ async function showAudience(showing: Showing, segmentId: string | null, topicId:
   if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
 }
 
-/** Shows replies, forwards and drafts as they would be sent, with their quotes and signature. */
+const OF_INBOX_MAIL = new Set([
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
+  'createInboxDraft',
+  'updateInboxDraft',
+]);
+
+/**
+ * Shows replies, forwards and drafts as they would be sent, with their quotes and signature, and the bodies that the
+ * template of a draft renders to.
+ */
 async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Promise<void> {
   const { operationId, path } = call;
-  if (operationId !== 'replyToInboxEmail' && operationId !== 'forwardInboxEmail' && operationId !== 'sendInboxDraft') {
+  if (!OF_INBOX_MAIL.has(operationId)) return;
+  const named = String(path['inbox']);
+  const templateId = textIn(toFields(toFields(call.body)['template'])['id']);
+  const template = templateId === null ? undefined : await findTemplate(ctx.store.db, ctx.teamId, templateId);
+  if (template) ids.push(template.id);
+  if (operationId === 'createInboxDraft' || operationId === 'updateInboxDraft') {
+    const id = operationId === 'updateInboxDraft' ? pathIn(call, 'draft_id') : undefined;
+    const filled = await previewDraftTemplate(ctx, { named, id, body: toFields(call.body) });
+    if (!filled) return;
+    const { html = null, text = null, subject } = filled;
+    messages.push(buildMessage('draft', { html, text, subjects: listIn(subject), template: templateId }));
     return;
   }
-  const named = String(path['inbox']);
   ids.push((await inboxNamed(ctx, named)).id);
   if (operationId === 'sendInboxDraft') {
     const id = (await getDraft(ctx, named, pathIn(call, 'draft_id'))).id;
@@ -298,7 +324,8 @@ async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Prom
   }
   const of = { named, threadId: pathIn(call, 'thread_id'), emailId: pathIn(call, 'inbox_email_id') };
   if (operationId === 'replyToInboxEmail') {
-    messages.push(shownMail('reply', await previewReply(ctx, { ...of, body: toFields(call.body) })));
+    const mail = await previewReply(ctx, { ...of, body: toFields(call.body) });
+    messages.push({ ...shownMail('reply', mail), template: templateId });
     return;
   }
   const body = toFields(call.body) as Parameters<typeof previewForward>[1]['body'];

@@ -208,7 +208,7 @@ export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold
 export async function broadcastsDue(db: Executor, teamId: string, now: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `select id from broadcasts where team_id = ? and status in ('queued', 'scheduled', 'sending')
-      and (status <> 'scheduled' or scheduled_at <= ?) and held_reason is null order by id limit ${COUNTED_MAX}`,
+      and (status <> 'scheduled' or scheduled_at <= ?) and held_reason is null and paused_at is null order by id limit ${COUNTED_MAX}`,
     [teamId, now],
   );
   return rows.map(({ id }) => id);

@@ -7,14 +7,15 @@ import {
   choiceToken,
   openPreferenceLink,
   SAMPLE_TOKEN,
+  readAcceptLanguage,
   readPreferences,
+  type Language,
   type PreferenceChange,
   type Preferences,
 } from '../../../features/audience/index.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
 import {
-  preferencePageHeaders,
   renderBusy,
   renderConfirmation,
   renderMethodRefused,
@@ -24,6 +25,7 @@ import {
   renderTooLarge,
   renderUnsubscribe,
   type Done,
+  type RenderedPage,
 } from './render.ts';
 
 /** Limit of a form. Our largest form has two ids for each of two hundred topics. */
@@ -74,13 +76,18 @@ interface Page {
   link: PreferenceLink;
   name: PageName;
   token: string;
+  /** The language that the browser prefers. */
+  preferred: Language | undefined;
 }
 
-interface Answer {
+interface Answer extends RenderedPage {
   status: number;
-  html: string;
-  headers?: Record<string, string>;
 }
+
+const withHeaders = (page: RenderedPage, headers: Record<string, string>): RenderedPage => ({
+  ...page,
+  headers: { ...page.headers, ...headers },
+});
 
 /**
  * Serves preference links on every host that leads to us; returns false to leave a request to the API. It runs before
@@ -95,12 +102,12 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const [, name, token = ''] = FORM.exec(request.url ?? '') ?? [];
     if (name === undefined) return false;
     void answerRequest(request, name as PageName, token)
-      .catch((error: unknown) => renderFailure(world, name, error))
-      .then(({ status, html, headers = {} }) => {
+      .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
+      .then(({ status, html, headers }) => {
         // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
-        response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });
+        response.writeHead(status, { ...headers, 'content-length': bytes.length });
         response.end(request.method === 'HEAD' ? undefined : bytes);
       });
     return true;
@@ -108,21 +115,24 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
   async function answerRequest(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
     const { method = '' } = request;
+    const preferred = readAcceptLanguage(request.headers['accept-language']);
+    const language = preferred ?? 'en';
     if (!['GET', 'HEAD', 'POST'].includes(method)) {
-      return { status: 405, html: renderMethodRefused(), headers: { allow: 'GET, HEAD, POST' } };
+      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
     }
     const opened = openPreferenceLink(world, token);
     const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
-      return { status: 429, html: renderBusy(), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
+      return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
     }
-    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, html: renderSample() };
-    if (!link) return { status: 404, html: renderNoLink() };
-    if (method !== 'POST') return show({ link, name, token }, await readPreferences(world, link));
+    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
+    if (!link) return { status: 404, ...renderNoLink(language) };
+    const page = { link, name, token, preferred };
+    if (method !== 'POST') return show(page, await readPreferences(world, link));
     const form = await readForm(request);
-    if (!form) return { status: 413, html: renderTooLarge() };
-    return applyChange({ link, name, token }, form);
+    if (!form) return { status: 413, ...renderTooLarge(language) };
+    return applyChange(page, form);
   }
 
   async function applyChange(page: Page, fields: URLSearchParams): Promise<Answer> {
@@ -134,11 +144,13 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     return show(page, await changePreferences(world, link, change, source), toDone(change));
   }
 
-  function show({ link, name, token }: Page, preferences: Preferences | undefined, done?: Done): Answer {
-    if (!preferences) return { status: 404, html: renderNoLink() };
+  function show(page: Page, preferences: Preferences | undefined, done?: Done): Answer {
+    const { link, name, token, preferred } = page;
+    if (!preferences) return { status: 404, ...renderNoLink(preferred ?? 'en') };
+    const language = preferences.language ?? preferred ?? preferences.team.default_language;
     const action = `/${name}/${token}`;
     const choices = `/preferences/${choiceToken(world, link)}`;
-    return { status: 200, html: RENDER[name]({ ...preferences, action, choices, done }) };
+    return { status: 200, ...RENDER[name]({ ...preferences, language, action, choices, done }) };
   }
 }
 
@@ -167,8 +179,11 @@ function toDone(change: PreferenceChange): Done {
   return change.do === 'subscribe' || change.do === 'subscribe_all' ? 'subscribed' : 'unsubscribed';
 }
 
-function renderFailure(world: World, page: string, error: unknown): Answer {
+const preferredLanguage = (request: IncomingMessage): Language =>
+  readAcceptLanguage(request.headers['accept-language']) ?? 'en';
+
+function renderFailure(world: World, error: unknown, { page, language }: { page: string; language: Language }): Answer {
   const isSetback = isDatabaseSetback(error);
   world.log.error({ err: error, page }, isSetback ? 'storage is not available' : 'a preference page failed');
-  return { status: isSetback ? 503 : 500, html: renderBusy() };
+  return { status: isSetback ? 503 : 500, ...renderBusy(language) };
 }
