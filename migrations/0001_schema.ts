@@ -1639,7 +1639,9 @@ create table automations (
   -- Whether a contact begins again: always, when_ended or never.
   reentry text not null default 'always',
   -- Since when it has been disabled; null if it is enabled, or never was.
-  disabled_at bigint
+  disabled_at bigint,
+  -- JSON: the names of the events that end its runs, as they were written; null for none.
+  exit_on text
 );
 create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and deleted_at is null;
 -- GET /automations, with and without 'status'.
@@ -1656,6 +1658,19 @@ create table automation_versions (
   created_at bigint not null,
   primary key (automation_id, version)
 );
+
+-- The events of 'exit_on': an event of the team's own as it was when it was written, or a type of event of the platform.
+create table automation_exits (
+  automation_id ${id} not null,
+  name text not null,
+  team_id ${id} not null,
+  event_id ${id},
+  event_type text,
+  primary key (automation_id, name)
+)${withoutRowid};
+-- The automations whose runs an event ends.
+create index automation_exits_event on automation_exits (event_id) where event_id is not null;
+create index automation_exits_type on automation_exits (team_id, event_type) where event_type is not null;
 
 create table automation_runs (
   id ${id} primary key,
@@ -1682,7 +1697,9 @@ create table automation_runs (
   tries integer not null default 0,
   -- 0 for runs that were begun alone. Runs that were begun together with many others have the number of their batch, from 1 to 7:
   -- batches take turns, and they all take turns with the runs that were begun alone.
-  batch smallint not null default 0
+  batch smallint not null default 0,
+  -- The event of exit_on that ended it.
+  ended_by text
 );
 -- GET /automations/{automation_id}/runs, with and without 'status'.
 create index automation_runs_automation_id_id_index on automation_runs (automation_id, id);

@@ -92,6 +92,7 @@ function contentText({ messages, sender, audience, automation, changes }: Conten
           AUTOMATION: automation.name ?? '',
           Status: automation.status ?? '',
           'Runs again': automation.reentry ?? '',
+          'Ends on': automation.exit_on.join(', '),
         }),
         ...automation.steps.map((step) => `- ${escapeUnseen(step)}`),
       ]

@@ -36,6 +36,8 @@ export interface RunRow {
   tries: number;
   /** The number of the batch that it was begun with; 0 if it was begun alone. */
   batch: number;
+  /** The event of `exit_on` that ended it. */
+  ended_by: string | null;
 }
 
 /** Result of a step of a run. */

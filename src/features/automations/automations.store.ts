@@ -15,6 +15,8 @@ export interface AutomationRow extends Trigger {
   version: number;
   /** Time since which it has been disabled; null if it is enabled or never was. */
   disabled_at: number | null;
+  /** Names of the events that end its runs, as JSON; null for none. */
+  exit_on: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -27,6 +29,7 @@ const COLUMNS = [
   'reentry',
   'version',
   'disabled_at',
+  'exit_on',
   'trigger_event_id',
   'trigger_type',
   'trigger_segment_id',
@@ -98,13 +101,40 @@ export async function listAutomationRows(
 
 /** Writes a row that is locked. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
-  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, disabled_at = ?, trigger_event_id = ?,
+  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, disabled_at = ?, exit_on = ?, trigger_event_id = ?,
     trigger_type = ?, trigger_segment_id = ?, updated_at = ? where id = ?`;
-  const { name, status, reentry, version, disabled_at, updated_at, id } = row;
+  const { name, status, reentry, version, disabled_at, exit_on, updated_at, id } = row;
   const trigger = [row.trigger_event_id, row.trigger_type, row.trigger_segment_id];
-  await tx.run(sql, [name, status, reentry, version, disabled_at, ...trigger, updated_at, id]);
+  await tx.run(sql, [name, status, reentry, version, disabled_at, exit_on, ...trigger, updated_at, id]);
 }
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {
   await tx.run("update automations set status = 'disabled', deleted_at = ? where id = ?", [at, id]);
+}
+
+/** An event that ends the runs of an automation: one of the team's own, or a type of the platform. */
+export interface ExitEvent {
+  name: string;
+  event_id: string | null;
+  event_type: string | null;
+}
+
+const EXIT_COLUMNS = ['automation_id', 'name', 'team_id', 'event_id', 'event_type'] as const;
+
+/** Replaces the events that end the runs of an automation. */
+export async function saveExits(
+  tx: Executor,
+  { id, team_id: teamId }: Pick<AutomationRow, 'id' | 'team_id'>,
+  exits: readonly ExitEvent[],
+): Promise<void> {
+  await tx.run('delete from automation_exits where automation_id = ?', [id]);
+  const rows = exits.map(({ name, event_id, event_type }) => [id, name, teamId, event_id, event_type]);
+  if (rows.length > 0) await tx.insertMany('automation_exits', EXIT_COLUMNS, rows);
+}
+
+export async function copyExits(tx: Executor, fromId: string, toId: string): Promise<void> {
+  const sql = `insert into automation_exits (automation_id, name, team_id, event_id, event_type)
+    select cast(? as ${tx.dialect === 'pg' ? 'uuid' : 'text'}), name, team_id, event_id, event_type from automation_exits
+    where automation_id = ?`;
+  await tx.run(sql, [toId, fromId]);
 }

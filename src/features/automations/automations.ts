@@ -28,9 +28,12 @@ import {
   saveAutomation,
   findAutomation,
   listAutomationRows,
+  copyExits,
+  saveExits,
   type AutomationRow,
+  type ExitEvent,
 } from './automations.store.ts';
-import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
+import { checkConfigs, checkNames, findExits, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isOneOf, isRecord, listed, STREAMS, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { showsAddress } from '../../protocol/content-checks.ts';
@@ -47,11 +50,11 @@ const warned = (id: string, warnings: readonly string[]) => ({
 
 export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
   const { store, teamId } = ctx;
-  const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
+  const { name, status = 'disabled', reentry = 'always', exit_on: exitOn = [], steps, connections } = input;
   const now = store.clock.now();
   const id = store.ids.uuid();
   const written = await store.db.tx(async (tx) => {
-    const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+    const { graph, trigger, exits } = await checkedGraph(ctx, tx, { steps, connections }, exitOn);
     const row = {
       id,
       team_id: teamId,
@@ -60,6 +63,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       reentry,
       version: 1,
       disabled_at: null,
+      exit_on: formatNames(exits),
       created_at: now,
       updated_at: now,
       ...trigger,
@@ -67,6 +71,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
     await mustHaveRoom(tx, row);
     await insertAutomation(tx, row);
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
+    await saveExits(tx, row, exits);
     return graph;
   });
   return warned(id, await warnOfSteps(store, teamId, written));
@@ -87,7 +92,7 @@ async function mustHaveRoom(tx: Executor, row: AutomationRow): Promise<void> {
 export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
   const { steps, connections } = input;
   if (Object.values(input).every((value) => value === undefined)) {
-    throw refused('The body must have at least one of name, status, reentry, and steps with connections.');
+    throw refused('The body must have at least one of name, status, reentry, exit_on, and steps with connections.');
   }
   if ((steps === undefined) !== (connections === undefined)) {
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
@@ -97,12 +102,25 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
     const next: AutomationRow = { ...switched(row, status, ctx.store.clock.now()), name, reentry };
+    const isEnabling = status === 'enabled' && row.status !== 'enabled';
+    const names = input.exit_on === undefined ? readNames(row) : (input.exit_on ?? []);
+    let exits: ExitEvent[] | undefined;
     if (steps !== undefined && connections !== undefined) {
-      const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
-      Object.assign(next, trigger, { version: row.version + 1 });
-      await insertVersion(tx, { automationId: id, version: next.version, graph, at: ctx.store.clock.now() });
-    } else if (status === 'enabled' && row.status !== 'enabled') {
-      Object.assign(next, await triggerNow(ctx, tx, row));
+      const checked = await checkedGraph(ctx, tx, { steps, connections }, names);
+      Object.assign(next, checked.trigger, { version: row.version + 1 });
+      exits = checked.exits;
+      const at = ctx.store.clock.now();
+      await insertVersion(tx, { automationId: id, version: next.version, graph: checked.graph, at });
+    } else if (isEnabling) {
+      const checked = await triggerNow(ctx, tx, row, names);
+      Object.assign(next, checked.trigger);
+      exits = checked.exits;
+    } else if (input.exit_on !== undefined) {
+      exits = await checkedExits(ctx, tx, names);
+    }
+    if (exits) {
+      next.exit_on = formatNames(exits);
+      await saveExits(tx, row, exits);
     }
     if (steps !== undefined || row.status !== 'enabled') await mustHaveRoom(tx, next);
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
@@ -132,9 +150,10 @@ export async function stopAutomation(ctx: Ctx, id: string) {
 
 export async function deleteAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
-  await changed(ctx, id, async (tx) => {
+  await changed(ctx, id, async (tx, row) => {
     await markAutomationDeleted(tx, id, clock.now());
     await cancelAutomationRuns(tx, id, clock.now());
+    await saveExits(tx, row, []);
     await forgetEntries(tx, id);
     await forgetRefusals(tx, id);
   });
@@ -163,6 +182,7 @@ export async function duplicateAutomation(ctx: Ctx, id: string) {
     });
     const graph = (await findGraph(tx, id, row.version)) ?? '';
     await insertVersion(tx, { automationId: copyId, version: 1, graph, at: now });
+    await copyExits(tx, id, copyId);
   });
   return named(copyId);
 }
@@ -179,33 +199,57 @@ async function changed(
   });
 }
 
-/** Returns the graph as it is stored, and its trigger; throws with one entry for each faulty step. */
+/** Returns the graph as it is stored, its trigger and its exits; throws with one entry for each faulty step. */
 async function checkedGraph(
   { store, teamId }: Ctx,
   tx: Executor,
   { steps, connections }: { steps: readonly unknown[]; connections: readonly unknown[] },
-): Promise<{ graph: string; trigger: Trigger }> {
+  exitOn: readonly string[],
+): Promise<{ graph: string; trigger: Trigger; exits: ExitEvent[] }> {
   const faults = new Faults();
   const graph = readGraph(steps, connections, faults);
   const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
   checkConfigs(graph, { now: store.clock.now(), properties }, faults);
   const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
-  const refusal = faults.refusal();
-  if (refusal) throw refusal;
-  return { graph: JSON.stringify(graph), trigger };
+  const exits = await findExits(tx, teamId, exitOn, faults);
+  mustBeFaultless(faults);
+  return { graph: JSON.stringify(graph), trigger, exits };
 }
 
+function mustBeFaultless(faults: Faults): void {
+  const refusal = faults.refusal();
+  if (refusal) throw refusal;
+}
+
+async function checkedExits({ teamId }: Ctx, tx: Executor, names: readonly string[]): Promise<ExitEvent[]> {
+  const faults = new Faults();
+  const exits = await findExits(tx, teamId, names, faults);
+  mustBeFaultless(faults);
+  return exits;
+}
+
+const readNames = ({ exit_on: names }: Pick<AutomationRow, 'exit_on'>): string[] =>
+  names === null ? [] : (JSON.parse(names) as string[]);
+
+const formatNames = (exits: readonly ExitEvent[]): string | null =>
+  exits.length === 0 ? null : JSON.stringify(exits.map(({ name }) => name));
+
 /**
- * Returns the trigger; throws if anything that the graph names is gone since it was written, since it would begin no
- * run then, or each would fail.
+ * Returns the trigger and the exits; throws if anything that the graph names is gone since it was written, since it would
+ * begin no run then, or each would fail.
  */
-async function triggerNow({ store, teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
+async function triggerNow(
+  { store, teamId }: Ctx,
+  tx: Executor,
+  { id, version }: AutomationRow,
+  exitOn: readonly string[],
+): Promise<{ trigger: Trigger; exits: ExitEvent[] }> {
   const faults = new Faults();
   const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
   const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
-  const refusal = faults.refusal();
-  if (refusal) throw refusal;
-  return trigger;
+  const exits = await findExits(tx, teamId, exitOn, faults);
+  mustBeFaultless(faults);
+  return { trigger, exits };
 }
 
 const refused = (say: string, path = '') =>
@@ -281,14 +325,18 @@ export async function loadAutomation({ store, teamId }: Ctx, id: string): Promis
 const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
-const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
-  id,
-  name,
-  status,
-  reentry,
-  created_at: isoTime(created),
-  updated_at: isoTime(updated),
-});
+function present(row: AutomationRow) {
+  const { id, name, status, reentry, created_at: created, updated_at: updated } = row;
+  return {
+    id,
+    name,
+    status,
+    reentry,
+    exit_on: readNames(row),
+    created_at: isoTime(created),
+    updated_at: isoTime(updated),
+  };
+}
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
@@ -300,6 +348,7 @@ export const presentRun = ({
   completed_at: completed,
   created_at: created,
   error,
+  ended_by,
 }: RunRow) => ({
   id,
   status,
@@ -308,6 +357,7 @@ export const presentRun = ({
   completed_at: timeOrNull(completed),
   created_at: isoTime(created),
   error,
+  ended_by,
 });
 
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {

@@ -4,6 +4,7 @@ import { isUuid } from '../../platform/ids.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { propertyNamed } from '../campaigns/index.ts';
 import { declaredFor, declaredProperties, findSegment, findTopic } from '../audience/index.ts';
+import type { ExitEvent } from './automations.store.ts';
 import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
 import { findDomainByName } from '../../mail/domains/index.ts';
@@ -176,6 +177,21 @@ export interface Trigger {
   trigger_segment_id: string | null;
 }
 
+/** Returns the events that end runs, by their names; adds a fault for each that does not exist. */
+export async function findExits(
+  db: Executor,
+  teamId: string,
+  names: readonly string[],
+  faults: Faults,
+): Promise<ExitEvent[]> {
+  const exits: ExitEvent[] = [];
+  for (const name of new Set(names)) {
+    const found = await findEvent(db, teamId, name, (says) => void faults.of('exit_on', says));
+    exits.push({ name, event_id: found.eventId, event_type: found.type });
+  }
+  return exits;
+}
+
 const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
 
 /**
@@ -222,16 +238,27 @@ async function checkFilters(
 async function findTrigger(db: Executor, teamId: string, { config }: Step, report: Report): Promise<Trigger> {
   const { event_name: name, segment_id: segment } = config;
   if (typeof name !== 'string' || name === '') return NOTHING;
+  const { eventId, type } = await findEvent(db, teamId, name, report);
+  const segmentId = type !== null && typeof segment === 'string' ? segment.toLowerCase() : null;
+  return { trigger_event_id: eventId, trigger_type: type, trigger_segment_id: segmentId };
+}
+
+/** Finds an event of the team or of the platform by its name; reports one that does not exist. */
+async function findEvent(
+  db: Executor,
+  teamId: string,
+  name: string,
+  report: Report,
+): Promise<{ eventId: string | null; type: EnrollingType | null }> {
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
     if (!type) report(`refers to ${listed([name])}, which is not a platform event; platform events are ${may}`);
-    const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
-    return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
+    return { eventId: null, type: type ?? null };
   }
   const event = await findCustomEventNamed(db, teamId, name);
   if (!event) report(`refers to the event ${listed([name])}, which does not exist`);
-  return { ...NOTHING, trigger_event_id: event?.id ?? null };
+  return { eventId: event?.id ?? null, type: null };
 }
 
 async function checkTemplateIsPublished(db: Executor, teamId: string, { config }: Step, report: Report): Promise<void> {

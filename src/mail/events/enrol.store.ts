@@ -3,6 +3,7 @@ import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/i
 import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { isByMachine, type NewEvent } from './event.ts';
+import { endRuns, listExits, type Exit } from './exits.store.ts';
 import { recordRefusals, REFUSALS_KEPT_MS, type RefusalReason } from './refusals.store.ts';
 
 /** The types of recorded events that automations may start at: of a contact, or of an email sent to one. */
@@ -74,17 +75,17 @@ interface Starting {
   trigger_segment_id: string | null;
 }
 
-/** The automations that start at an event, by `toKey` of the event. */
-type Known = Map<string, Starting[]>;
+/** The automations that start at an event, and the exits of those whose runs it ends, by `toKey` of the event. */
+type Known = Map<string, { starting: Starting[]; exits: Exit[] }>;
 const toKey = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string => {
   if ('type' in by) return `${teamId} ${by.type}`;
   return `${teamId} ${'eventId' in by ? by.eventId : by.automationId}`;
 };
 
 /**
- * Begins a run of each enabled automation that starts at one of these, in the transaction that records them, and records
- * which of them start none and why. One enrolment takes as many statements as a page of them: they grow only with the
- * number of teams and of kinds of events.
+ * Ends the runs of automations that one of these events ends, and then begins a run of each enabled automation that
+ * starts at one, in the transaction that records them; records which start none and why. One enrolment takes as many
+ * statements as a page of them: they grow only with the number of teams and of kinds of events.
  */
 export async function enrol(
   tx: Executor,
@@ -93,10 +94,11 @@ export async function enrol(
   known: Known = new Map(),
 ): Promise<Outcome[]> {
   for (const [key, group] of Map.groupBy(enrolments, toKey)) {
-    if (!known.has(key)) known.set(key, await startingAt(tx, group));
+    if (!known.has(key)) known.set(key, await automationsOf(tx, group));
+    await endRuns(tx, ids, { exits: known.get(key)?.exits ?? [], events: group.filter(mayEndRuns) });
   }
   const wanted = enrolments.flatMap((enrolment) =>
-    (known.get(toKey(enrolment)) ?? [])
+    (known.get(toKey(enrolment))?.starting ?? [])
       .filter(({ trigger_segment_id: only }) => only === null || only === toSegmentId(enrolment))
       .map((automation) => ({ enrolment, automation })),
   );
@@ -108,6 +110,13 @@ export async function enrol(
   await recordRefusals(tx, refused);
   return outcomes;
 }
+
+/**
+ * Reports whether an event ends runs. A change of a contact by a step of an automation does not: it is written in the
+ * transaction of the step, whose own run it could end.
+ */
+const mayEndRuns = ({ by, depth = 0 }: Enrolment): boolean =>
+  depth === 0 || !('type' in by) || OF_EMAILS.some((one) => one === by.type);
 
 /** Returns the ids of the enabled automations of a team that start at an event of its own. */
 export async function listStartingAtEvent(db: Executor, teamId: string, eventId: string): Promise<string[]> {
@@ -125,6 +134,11 @@ export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly New
   });
   const known: Known = new Map();
   await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
+}
+
+async function automationsOf(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by' | 'at'>[]) {
+  const [first] = group;
+  return { starting: await startingAt(tx, group), exits: first ? await listExits(tx, first) : [] };
 }
 
 /**
@@ -376,8 +390,11 @@ async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): 
     const type = OF_EMAILS.find((one) => one === event.type);
     return type && !isByMachine(event) ? [{ event, teamId: event.teamId, at: event.at, by: { type } }] : [];
   });
-  for (const [key, group] of Map.groupBy(told, toKey)) known.set(key, await startingAt(tx, group));
-  const started = told.filter((one) => known.get(toKey(one))?.length);
+  for (const [key, group] of Map.groupBy(told, toKey)) known.set(key, await automationsOf(tx, group));
+  const started = told.filter((one) => {
+    const { starting = [], exits = [] } = known.get(toKey(one)) ?? {};
+    return starting.length > 0 || exits.length > 0;
+  });
   if (started.length === 0) return [];
   const mails = await mailsAmong(tx, [...new Set(started.map(({ event }) => event.subjectId))]);
   const addressed = started.map((one) => {

@@ -37,12 +37,15 @@ export interface ReportedRun {
   status: 'running' | 'completed' | 'failed';
   completedAt: number | null;
   error: string | null;
+  /** The event that ended it, if one did. */
+  endedBy?: string;
 }
 
 /** Records that runs of automations started or ended. */
 export async function recordRunEvents(tx: Executor, ids: Ids, runs: readonly ReportedRun[], at: number): Promise<void> {
   const events = runs.map((run): NewEvent => {
-    const { id, team_id: teamId, automation_id, contact_id, status, started_at: startedAt, completedAt, error } = run;
+    const { id, team_id: teamId, automation_id, contact_id, status, started_at: startedAt } = run;
+    const { completedAt, error, endedBy } = run;
     const type = `automation.run.${status === 'running' ? 'started' : status}` as const;
     const data = {
       id,
@@ -52,6 +55,7 @@ export async function recordRunEvents(tx: Executor, ids: Ids, runs: readonly Rep
       started_at: isoTime(Number(startedAt ?? at)),
       completed_at: completedAt === null ? null : isoTime(completedAt),
       error,
+      ...(endedBy !== undefined && { ended_by: endedBy }),
     };
     return { teamId, type, subjectId: id, at, data };
   });

@@ -366,6 +366,7 @@ async function showAutomation(showing: Showing): Promise<void> {
     name: textIn(after['name']),
     status: textIn(after['status']) ?? 'disabled',
     reentry: textIn(after['reentry']) ?? 'always',
+    exit_on: listIn(after['exit_on']),
     steps: steps.map(toFields).map((step) => describeStep(step, connections.map(toFields))),
   };
   for (const step of steps.map(toFields)) {
