@@ -17,6 +17,15 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
 export { countAudience } from './contacts/audience.store.ts';
+export {
+  listHistory,
+  recordHistory,
+  recordLiftedSuppressions,
+  removeHistoryBefore,
+  toUuid,
+  type HistoryData,
+} from './contacts/contact-history.store.ts';
+export { listConsents, type ConsentAction } from './contacts/consent.store.ts';
 export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
@@ -28,7 +37,7 @@ export {
   type Preferences,
   type TopicPreference,
 } from './contacts/consent.ts';
-export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
+export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
 export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
 export { exportContacts } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
@@ -81,5 +90,6 @@ export {
  * Topics: the subjects a team writes about, and which of them a contact wants. A contact's own choice takes precedence
  * over the topic's default, and every choice leaves a consent record.
  */
+export { listConfirmations } from './topics/confirmations.store.ts';
 export { findTopic, liveTopics } from './topics/topics.store.ts';
 export { createTopic, getTopic, listTopics } from './topics/topics.ts';
