@@ -25,11 +25,12 @@ export {
   toUuid,
   type HistoryData,
 } from './contacts/contact-history.store.ts';
-export { listConsents, type ConsentAction } from './contacts/consent.store.ts';
+export { listConsents, listConsentsOfEmail, type ConsentAction } from './contacts/consent.store.ts';
 export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
   chooseByApi,
+  listContactTopics,
   mayMail,
   readPreferences,
   unsubscribeByMail,
@@ -39,7 +40,7 @@ export {
 } from './contacts/consent.ts';
 export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
 export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
-export { exportContacts } from './contacts/export-contacts.ts';
+export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
@@ -50,7 +51,7 @@ export {
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
-export { getContact, listContactSegments } from './contacts/read-contacts.ts';
+export { getContact, listContactSegments, presentSuppressions } from './contacts/read-contacts.ts';
 export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
 export {
   isReplaced,

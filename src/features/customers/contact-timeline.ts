@@ -225,7 +225,7 @@ function draftEvent(event: RecordedEvent, emailKey: string): Draft | undefined {
 }
 
 /** Reports whether an event concerns the address; one that names no recipients concerns all. */
-function isAbout({ data }: RecordedEvent, emailKey: string): boolean {
+export function isAbout({ data }: RecordedEvent, emailKey: string): boolean {
   const to = data !== undefined && 'to' in data ? (data.to as readonly string[] | undefined) : undefined;
   return to === undefined || to.some((text) => isAddress(text, emailKey));
 }

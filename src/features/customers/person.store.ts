@@ -1,4 +1,4 @@
-import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import { uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 
 /** Where the names of those who decide for a contact are, by their kind. An app acts for a user. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -22,4 +22,29 @@ export async function namesOfActors(
     for (const { id, name } of rows) names.set(`${kind} ${id}`, name);
   }
   return names;
+}
+
+interface ParticipatedThread {
+  id: string;
+  /** The address of the inbox. */
+  inbox: string;
+  subject: string;
+  folder: string;
+  email_count: number;
+  notes: string | null;
+  created_at: number;
+  last_at: number;
+}
+
+/** Reads one page of the threads that an address takes part in, newest first, and one more. */
+export function threadsOfPerson(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+  { limit, after }: Pick<Page, 'limit' | 'after'>,
+): Promise<ParticipatedThread[]> {
+  const sql = `select t.id, i.address as inbox, t.subject, t.folder, t.email_count, t.notes, t.created_at, t.last_at
+    from inboxes i join inbox_participants p on p.inbox_id = i.id and p.address_key = ?
+      join inbox_threads t on t.id = p.thread_id
+    where i.team_id = ? and i.deleted_at is null ${after === undefined ? '' : 'and t.id < ?'} order by t.id desc limit ?`;
+  return db.all<ParticipatedThread>(sql, [emailKey, teamId, ...(after === undefined ? [] : [after]), limit + 1]);
 }

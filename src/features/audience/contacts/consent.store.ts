@@ -91,6 +91,20 @@ export function listConsents(db: Executor, contactId: string, page: Page): Promi
   return db.all<ConsentRow>(sql, [contactId, ...pageValues(page)]);
 }
 
+/** Reads one page of the records of an address, whichever contact they were for, oldest first, and one more. */
+export function listConsentsOfEmail(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+  { limit, after }: Pick<Page, 'limit' | 'after'>,
+): Promise<ConsentRow[]> {
+  // SQLite may read all records of the team without the hint.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select id, action, topic_id, source, email_id, created_at, actor_kind, actor_id from consent_records${index}
+    where team_id = ? and email_hash = ? ${after === undefined ? '' : 'and id > ?'} order by id limit ?`;
+  const edge = after === undefined ? [] : [after];
+  return db.all<ConsentRow>(sql, [teamId, hashOfEmail(emailKey), ...edge, limit + 1]);
+}
+
 /** Opt-outs of an address according to the last decisions about it, whichever contact they were for. */
 export interface OptOuts {
   /** Opted out of all marketing mail. */

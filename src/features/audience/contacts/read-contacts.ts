@@ -91,7 +91,7 @@ async function presentList({ store, teamId }: Ctx, rows: readonly ListedRow[]) {
 type Suppression = Pick<SuppressionRow, 'id' | 'origin' | 'source_id'> & { created_at: string };
 
 /** Returns the suppressions of those of the addresses that are suppressed. */
-async function presentSuppressions(
+export async function presentSuppressions(
   db: Executor,
   teamId: string,
   emailKeys: readonly string[],
