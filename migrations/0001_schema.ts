@@ -1178,6 +1178,8 @@ create table contacts (
   folded ${json},
   created_at bigint not null,
   updated_at bigint not null,
+  -- The import that created the contact; null for all others.
+  import_id ${id},
   primary key (team_id, id)
 )${withoutRowid};
 -- An address is one contact's alone, found by it in every letter case.
@@ -1322,12 +1324,32 @@ create table consent_records (
   topic_id ${id},
   source text not null,
   created_at bigint not null,
-  email_id ${id}
+  email_id ${id},
+  -- Who decided for the contact: api_key, user, app, operator, system, command, automation or import, and its id. Null for a link.
+  actor_kind text,
+  actor_id text
 )${withoutRowid};
 -- A contact's activity, newest first.
 create index consent_records_of_contact on consent_records (contact_id, id);
 -- Whether an address was ever told of, also after its erasure.
 create index consent_records_of_email on consent_records (team_id, email_hash);
+
+-- What happened to a contact and is recorded nowhere else: custom events, changes by imports, and suppressions that were lifted. Of
+-- each kind, a contact has the last hundred.
+create table contact_history (
+  contact_id ${id} not null,
+  -- event, import or suppression.
+  kind text not null,
+  -- The time is in it.
+  id ${id} not null,
+  team_id ${id} not null,
+  -- JSON: what the kind says.
+  data text not null,
+  -- A contact's activity by kind, newest first.
+  primary key (contact_id, kind, id)
+)${withoutRowid};
+-- What is past retention.
+create index contact_history_team_id_id_index on contact_history (team_id, id);
 
 -- Who was asked by mail whether it wants a topic, and has not answered.
 create table topic_confirmations (
@@ -1711,6 +1733,8 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 -- What a process that is gone had leased.
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
+-- A contact's activity, newest first.
+create index automation_runs_contact_id_id_index on automation_runs (contact_id, id);
 -- GET /automations/{automation_id}/runs with 'contact'.
 create index automation_runs_of_contact_by_id on automation_runs (contact_id, automation_id, id);
 -- What each automation has due, the longest due first.

@@ -4,7 +4,7 @@
  */
 import { ai } from './features/ai/operations.ts';
 import { contacts, contactImports, contactProperties, segments, topics } from './features/audience/operations.ts';
-import { erasures } from './features/customers/operations.ts';
+import { people } from './features/customers/operations.ts';
 import { automations, customEvents } from './features/automations/operations.ts';
 import { billing, usage } from './features/billing/operations.ts';
 import { broadcasts } from './features/campaigns/operations.ts';
@@ -115,7 +115,7 @@ export const operations: Operations = {
   ...contactImports,
   ...contactProperties,
   ...contacts,
-  ...erasures,
+  ...people,
   ...customEvents,
   ...deviceLogins,
   ...dns,

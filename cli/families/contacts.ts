@@ -1,12 +1,20 @@
 import { declareAction, declareDetail, declareFamily, declareList, readIn, withRemaining } from './family.ts';
-import type { AnswerOf, FieldsOf } from './family.ts';
+import type { AnswerOf, FieldsOf, ItemOf } from './family.ts';
+
+type Mailed = Pick<AnswerOf<'getContact'>, 'unsubscribed' | 'suppression'>;
+
+/** Says whether marketing mail reaches a contact, and what prevents it. */
+function describeMail({ unsubscribed, suppression }: Mailed): string {
+  if (!suppression) return unsubscribed ? 'unsubscribed' : 'subscribed';
+  return `${unsubscribed ? 'unsubscribed, ' : ''}suppressed (${suppression.origin})`;
+}
 
 const fields: FieldsOf<'listContacts' | 'getContact'> = {
   unsubscribed: {
     label: 'Mail',
     kind: 'state',
-    either: ['unsubscribed', 'subscribed'],
-    tone: (contact) => (contact.unsubscribed ? 'attention' : 'plain'),
+    value: describeMail,
+    tone: ({ unsubscribed, suppression }) => (suppression ? 'bad' : unsubscribed ? 'attention' : 'plain'),
   },
 };
 const columns = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'created_at'] as const;
@@ -30,8 +38,13 @@ export const contacts = withRemaining({
   summary: 'manage the people you write to',
   list: declareList('listContacts', contactColumns),
   get: declareDetail('getContact', {
-    fields: { ...fields, properties: { value: ({ properties }) => propertiesInWords(properties) } },
-    columns: [...columns, 'properties'],
+    fields: {
+      ...fields,
+      'suppression.created_at': 'Suppressed',
+      'suppression.source_id': 'By email',
+      properties: { value: ({ properties }) => propertiesInWords(properties) },
+    },
+    columns: [...columns, 'suppression.created_at', 'suppression.source_id', 'properties'],
   }),
   actions: [
     declareAction('createContact', { done: 'Added' }),
@@ -56,12 +69,29 @@ export const contacts = withRemaining({
   elsewhere: { listContactActivity: true },
 });
 
+/** Says by which way a decision came, and who made it. */
+function describeSource({ source, actor }: ItemOf<'listContactActivity'>): string {
+  if (source === null) return '';
+  return actor === null ? source : `${source} (${[actor.kind, actor.name].filter((part) => part !== null).join(' ')})`;
+}
+
 export const contactActivity = declareFamily({
   noun: 'an entry',
   list: declareList('listContactActivity', {
-    fields: { created_at: { label: 'When', kind: 'moment' }, type: { label: 'What', kind: 'state' } },
-    columns: ['created_at', 'type', 'subject', 'link'],
-    wide: ['topic_id', 'email_id', 'source', 'id'],
+    fields: {
+      created_at: { label: 'When', kind: 'moment' },
+      type: {
+        label: 'What',
+        kind: 'state',
+        filter: 'kind',
+        tone: ({ kind }) => (kind === 'bounce' || kind === 'complaint' ? 'bad' : 'plain'),
+      },
+      subject: { label: 'About', words: (entry) => entry.subject ?? entry.name ?? '' },
+      origin: { label: 'Why', words: ({ origin, status, reason }) => origin ?? reason ?? status ?? '' },
+      source: { label: 'By', words: describeSource },
+    },
+    columns: ['created_at', 'type', 'subject', 'origin', 'source', 'link'],
+    wide: ['topic_id', 'email_id', 'import_id', 'run_id', 'id'],
     empty: 'Nothing has happened yet.',
   }),
 });

@@ -148,7 +148,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         for (const link of links) await page.goto(new URL(link ?? '', scene.url).href);
       }
     });
-    expect((await call('GET', `/contacts/${id}/activity`)).body.data).toEqual([]);
+    expect((await call('GET', `/contacts/${id}/activity?kind=consent`)).body.data).toEqual([]);
   });
 
   /** Every page there is, each in a state that a reader meets. */

@@ -17,10 +17,20 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
 export { countAudience } from './contacts/audience.store.ts';
+export {
+  listHistory,
+  recordHistory,
+  recordLiftedSuppressions,
+  removeHistoryBefore,
+  toUuid,
+  type HistoryData,
+} from './contacts/contact-history.store.ts';
+export { listConsents, listConsentsOfEmail, type ConsentAction } from './contacts/consent.store.ts';
 export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
   chooseByApi,
+  listContactTopics,
   mayMail,
   readPreferences,
   unsubscribeByMail,
@@ -28,9 +38,9 @@ export {
   type Preferences,
   type TopicPreference,
 } from './contacts/consent.ts';
-export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
+export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
 export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
-export { exportContacts } from './contacts/export-contacts.ts';
+export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
@@ -41,7 +51,7 @@ export {
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
-export { getContact, listContactSegments } from './contacts/read-contacts.ts';
+export { getContact, listContactSegments, presentSuppressions } from './contacts/read-contacts.ts';
 export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
 export {
   isReplaced,
@@ -81,5 +91,6 @@ export {
  * Topics: the subjects a team writes about, and which of them a contact wants. A contact's own choice takes precedence
  * over the topic's default, and every choice leaves a consent record.
  */
+export { listConfirmations } from './topics/confirmations.store.ts';
 export { findTopic, liveTopics } from './topics/topics.store.ts';
 export { createTopic, getTopic, listTopics } from './topics/topics.ts';

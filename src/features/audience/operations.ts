@@ -18,7 +18,6 @@ import { createAudienceContact, createContact, deleteContact, updateContact } fr
 import {
   getAudienceContact,
   getContact,
-  listContactActivity,
   listContactSegments,
   listContacts,
   listSegmentContacts,
@@ -35,7 +34,6 @@ export const contacts = {
   getContact: (ctx, { path }) => getContact(ctx, path.contact),
   updateContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body),
   deleteContact: (ctx, { path }) => deleteContact(ctx, path.contact),
-  listContactActivity: (ctx, { path, query }) => listContactActivity(ctx, path.contact, readPage(query)),
   createAudienceContact: (ctx, { path, body }) => createAudienceContact(ctx, path.segment, body),
   listAudienceContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, {}, readPage(query)),
   getAudienceContact: (ctx, { path }) => getAudienceContact(ctx, path.segment, path.contact),

@@ -86,6 +86,9 @@ export async function listRunRows(
   return cutPage(inOrder.slice(0, page.limit + 1), page);
 }
 
+/** Reads one page of the runs of a contact, and one more. */
+export const listRunsOfContact = (db: Executor, contactId: string, page: Page): Promise<RunRow[]> =>
+  db.all<RunRow>(pageSql('automation_runs', 'contact_id = ?', page), [contactId, ...pageValues(page)]);
 /** A contact has few runs of an automation, so that the statuses of those are compared one by one. */
 async function listRunRowsOfContact(
   db: Executor,

@@ -59,9 +59,7 @@ interface Erasing extends Person {
  */
 export async function eraseAddress(ctx: Ctx, input: EraseAddressRequest): Promise<Erasure> {
   const { store, teamId } = ctx;
-  const parsed = parseMailbox(input.email);
-  if (!parsed.ok) throw refuse('validation_error', { status: 422, say: `email: ${parsed.fault}` });
-  const emailKey = normalizeAddress(parsed.mailbox.address);
+  const emailKey = readAddress(input.email);
   const erasing = { store, teamId, emailKey };
   const counts = { emails: 0, canceled: 0, received_emails: 0, drafts: 0, skipped: 0 };
   if (input.with_mail === true) {
@@ -76,6 +74,13 @@ export async function eraseAddress(ctx: Ctx, input: EraseAddressRequest): Promis
     ...counts,
     is_suppressed: (await suppressionsAmong(store.db, [[teamId, emailKey]])).length > 0,
   };
+}
+
+/** Reads the address of a person, in the form in which addresses are compared. */
+export function readAddress(email: string): string {
+  const parsed = parseMailbox(email);
+  if (!parsed.ok) throw refuse('validation_error', { status: 422, say: `email: ${parsed.fault}` });
+  return normalizeAddress(parsed.mailbox.address);
 }
 
 /** Refuses an address from which the team writes: its mail is that of other people. */

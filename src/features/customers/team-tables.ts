@@ -119,6 +119,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
   { table: 'contact_engagement', by: 'team_id' },
   { table: 'contact_link_clicks', by: 'team_id' },
   { table: 'contact_counts', by: 'team_id' },
+  { table: 'contact_history', by: 'team_id' },
   { table: 'consent_records', by: 'team_id' },
   // Mail.
   { table: 'idempotency_keys', by: 'team_id', notExported: 'responses that are repeated for a day' },

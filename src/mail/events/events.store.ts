@@ -95,6 +95,22 @@ export async function eventsOfSubjects(
   return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
 }
 
+/** Reads one page of the events of these subjects with one of these types, and one more, in the order of the page. */
+export async function eventPageOfSubjects(
+  db: Executor,
+  { subjectIds, types }: { subjectIds: readonly string[]; types: readonly EventType[] },
+  page: Page,
+): Promise<RecordedEvent[]> {
+  if (subjectIds.length === 0 || types.length === 0) return [];
+  const among = textsIn(db.dialect, 'subject_id', subjectIds);
+  const named = textsIn(db.dialect, 'type', types);
+  // Without the hints, both databases may read all events in the order of the page.
+  const index = db.dialect === 'pg' ? '' : ' indexed by events_subject_id_id_index';
+  const sql = `with theirs as materialized (select * from events${index} where ${among.sql} and ${named.sql})
+    ${pageSql('theirs', 'true', page)}`;
+  return (await db.all<EventRow>(sql, [among.value, named.value, ...pageValues(page)])).map(readEvent);
+}
+
 /** Reads those of these events that exist, in any order. */
 export async function eventsByIds(db: Executor, ids: readonly string[]): Promise<RecordedEvent[]> {
   const among = uuidsIn(db.dialect, 'id', ids);

@@ -16,8 +16,9 @@ import { liveTopics, removeChoices, type TopicRow } from '../topics/topics.store
 import { readChoices, type Choice } from '../topics/topics.ts';
 import { removeConfirmations } from '../topics/confirmations.store.ts';
 import { addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
-import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress } from './consent.ts';
-import { recordConsent } from './consent.store.ts';
+import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress, readDecider } from './consent.ts';
+import { recordConsent, type Decider } from './consent.store.ts';
+import { eraseHistory } from './contact-history.store.ts';
 import { findContact, insertContacts, removeContactRow, type ContactRow } from './contacts.store.ts';
 import {
   segmentNamed,
@@ -78,6 +79,7 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await removeMemberships(tx, row.id);
     await removeChoices(tx, row.id);
     await removeConfirmations(tx, row.id);
+    await eraseHistory(tx, row.id);
     await removeEngagement(tx, teamId, row.id);
     await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
     await eraseEvents(tx, teamId, row.id);
@@ -92,12 +94,13 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
 
 /** Updates a contact. With `segment`, only a contact in that segment is found. */
 export async function updateContact(
-  { store, teamId }: Ctx,
+  { store, teamId, actor }: Ctx,
   name: string,
   input: UpdateContactRequest,
   segment?: string,
 ) {
   const { email, ...change } = input;
+  const by = readDecider(actor);
   const address = email === undefined ? undefined : readEmail(email);
   const id = await store.db.tx(async (tx) => {
     if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
@@ -109,10 +112,11 @@ export async function updateContact(
       change: { ...change, email: address },
       declared,
       source: 'api',
+      by,
     });
     if (after.email_key !== before.email_key) {
-      after = await copyToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
-      await askAnew(store, tx, after);
+      after = await copyToAddress(store, tx, after, { hasConsent: input.unsubscribed === false, by });
+      await askAnew(store, tx, after, by);
     }
     await recordContactEvent(store, tx, 'contact.updated', after);
     return before.id;
@@ -127,6 +131,7 @@ interface Wanted {
   segmentIds: string[];
   choices: Choice[];
   live: TopicRow[];
+  by: Decider;
 }
 
 export function createContact(ctx: Ctx, input: CreateContactRequest) {
@@ -137,7 +142,7 @@ export function createAudienceContact(ctx: Ctx, segment: string, input: CreateCo
   return createIn(ctx, input, segment);
 }
 
-async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, segment: string | undefined) {
+async function createIn({ store, teamId, actor }: Ctx, input: CreateContactRequest, segment: string | undefined) {
   const email = readEmail(input.email);
   const id = await store.db.tx(async (tx) => {
     if (segment !== undefined) await segmentNamed(tx, teamId, segment);
@@ -149,6 +154,7 @@ async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, seg
       segmentIds: await readSegmentIds(tx, teamId, segment === undefined ? (input.segments ?? []) : [segment]),
       choices: readChoices(input.topics ?? [], live),
       live,
+      by: readDecider(actor),
     };
     return createOrUpdate(store, tx, teamId, wanted);
   });
@@ -175,18 +181,23 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
   return row.id;
 }
 
-async function begin(store: Store, tx: Executor, row: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+async function begin(
+  store: Store,
+  tx: Executor,
+  row: ContactRow,
+  { input, declared, by }: Wanted,
+): Promise<ContactRow> {
   await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
   if (row.unsubscribed === 1)
-    await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
-  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
+    await recordConsent(store, tx, { source: 'api', by }, [{ contact: row, action: 'unsubscribed' }]);
+  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false, by });
   return begun;
 }
 
-function update(store: Store, tx: Executor, before: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+function update(store: Store, tx: Executor, before: ContactRow, { input, declared, by }: Wanted): Promise<ContactRow> {
   const { first_name, last_name, properties, unsubscribed } = input;
   const change = { first_name, last_name, properties, ...(unsubscribed === true ? { unsubscribed } : {}) };
-  return writeChange(store, tx, { before, change, declared, source: 'api' });
+  return writeChange(store, tx, { before, change, declared, source: 'api', by });
 }
 
 async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
