@@ -21,6 +21,7 @@ export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } fro
 export {
   changePreferences,
   chooseByApi,
+  listContactTopics,
   mayMail,
   readPreferences,
   type PreferenceChange,
