@@ -2403,10 +2403,7 @@ create table oauth_grants (
   -- JSON: what the app is kept to beside its scopes; null where nothing was ever set.
   limits text,
   -- When it ends by itself.
-  expires_at bigint,
-  -- Recipients of a day, and which day that is, as days since 1970 in UTC.
-  sends integer not null default 0,
-  sends_day integer not null default 0
+  expires_at bigint
 );
 create index oauth_grants_by_age on oauth_grants (created_at);
 -- The daily removal.
@@ -2418,6 +2415,21 @@ create index oauth_grants_of_team on oauth_grants (team_id, id);
 -- What ends with a person, and with a client.
 create index oauth_grants_of_user on oauth_grants (user_id);
 create unique index oauth_grants_refresh_family_unique on oauth_grants (refresh_family);
+
+-- Recipients that an app wrote to for a person on one day, with all its grants together.
+create table oauth_sends (
+  team_id ${id} not null references teams (id),
+  user_id ${id} not null references users (id),
+  client_id text not null,
+  -- Days since 1970 in UTC.
+  day integer not null,
+  recipients integer not null,
+  primary key (team_id, user_id, client_id)
+);
+-- The hourly removal.
+create index oauth_sends_by_day on oauth_sends (day);
+-- What ends with a person.
+create index oauth_sends_of_user on oauth_sends (user_id);
 
 create table oauth_tokens (
   token_hash text primary key,

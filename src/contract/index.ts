@@ -118,6 +118,7 @@ export type CreateApiKeyRequest = Schemas['CreateApiKeyRequest'];
 
 export type CreateTemplateRequest = Schemas['CreateTemplateRequest'];
 export type UpdateTemplateRequest = Schemas['UpdateTemplateRequest'];
+export type PublishTemplateRequest = Schemas['PublishTemplateRequest'];
 export type TemplateVariableRequest = Schemas['TemplateVariableRequest'];
 export type TemplateObject = Schemas['Template'];
 export type TemplateReference = Schemas['TemplateReference'];

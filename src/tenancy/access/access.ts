@@ -49,6 +49,8 @@ export type Actor =
       approvedContacts?: number | null;
       /** A sample of those contacts, as text. */
       approvedAudience?: string | null;
+      /** Set for a call that a person approved: when the draft that it sends or publishes was last changed. */
+      approvedDraftAt?: number | null;
     }
   /** An operator of the installation, with a token. Belongs to no team and cannot access one. */
   | {
@@ -148,7 +150,7 @@ export interface Approved {
   audience: string | null;
 }
 
-export const NOT_APPROVED: Approved = { contacts: null, audience: null };
+const NOT_APPROVED: Approved = { contacts: null, audience: null };
 
 export const readApproved = (actor: Actor): Approved =>
   actor.kind === 'oauth_grant'

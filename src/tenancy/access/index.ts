@@ -17,7 +17,6 @@ export {
   readPinnedDomain,
   readAppName,
   readGrantId,
-  NOT_APPROVED,
   readApproved,
   type Approved,
   authorize,
@@ -27,11 +26,13 @@ export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export {
   countsAsRecipient,
   decideAdmission,
+  mustMayAlter,
   beyond,
   APPROVAL_ABOVE,
   BeyondUnapproved,
   NO_LIMITS,
   type GrantLimits,
 } from './grant-limits.ts';
+export { mustBeUnchanged, nextChangeAt } from './unchanged-draft.ts';
 export { lockTeam } from './team-lock.store.ts';
 export { Answered, readPage, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';

@@ -118,15 +118,16 @@ export interface IdWindow {
   to: string;
 }
 
-/** Returns the addresses of the contacts that match a filter and have their id in the window, in one scan. */
+/** Returns the addresses of the contacts that match a filter and have their id in one of the windows, in one scan. */
 export async function sampleAudience(
   db: Executor,
   teamId: string,
-  { filter, window }: { filter: Filter; window: IdWindow },
+  { filter, windows }: { filter: Filter; windows: readonly IdWindow[] },
 ): Promise<string[]> {
   mustBeBelowReaderLimit(db, teamId);
   const source = await chooseSource(db, teamId, filter);
   const ending = db.dialect === 'pg' ? 'right(c.id::text, 4)' : 'substr(c.id, -4)';
+  const inWindow = windows.map(() => `${ending} between ? and ?`).join(' or ');
   const found: string[] = [];
   let edge: string | undefined;
   for (let batchSize = FIRST_BATCH; ;) {
@@ -134,9 +135,9 @@ export async function sampleAudience(
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
     const sql = `select c.email_key from ${source.from}
-      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and ${ending} between ? and ?`;
+      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and (${inWindow})`;
     const edges = [edge, end].filter((one) => one !== undefined);
-    const values = [...source.where.values, ...edges, ...source.rest.values, window.from, window.to];
+    const values = [...source.where.values, ...edges, ...source.rest.values, ...windows.flatMap(({ from, to }) => [from, to])];
     const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<{ email_key: string }>(sql, values));
     for (const { email_key: address } of answer) found.push(address);
     if (end === undefined) return found;

@@ -85,7 +85,7 @@ export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
 /** Returns the addresses that a broadcast would be sent to, of the contacts whose id is in the window. */
 export async function sampleSubscribers(
   { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
-  { segmentId, topicId, window }: { segmentId: string; topicId: string | null; window: IdWindow },
+  { segmentId, topicId, windows }: { segmentId: string; topicId: string | null; windows: readonly IdWindow[] },
 ): Promise<string[]> {
   const { db, clock } = store;
   const segment = await segmentNamed(db, teamId, segmentId);
@@ -96,7 +96,7 @@ export async function sampleSubscribers(
   if (topicId !== null && topic === undefined) return [];
   const isDefault = topic?.default_subscription === 'opt_in';
   const optedIn: Filter[] = topic ? [{ kind: 'topic', topicId: topic.id, isDefault, subscription: 'opt_in' }] : [];
-  return sampleAudience(db, teamId, { filter: { kind: 'all', of: [members, subscribed, ...optedIn] }, window });
+  return sampleAudience(db, teamId, { filter: { kind: 'all', of: [members, subscribed, ...optedIn] }, windows });
 }
 
 /** Returns a page of segments, with their member counts if requested. */

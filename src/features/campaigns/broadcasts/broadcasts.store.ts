@@ -236,6 +236,7 @@ const LISTED = [
   'topic_id',
   'status',
   'created_at',
+  'updated_at',
   'scheduled_at',
   'sent_at',
   'recipients',

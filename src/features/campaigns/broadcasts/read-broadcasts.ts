@@ -93,6 +93,7 @@ function presentBroadcastItem(row: ListedBroadcast) {
     status: row.status,
     changed_by_app: row.changed_by_app,
     created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
     // Absent until they are set, never null.
     ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),
     ...(row.sent_at !== null && { sent_at: isoTime(row.sent_at) }),

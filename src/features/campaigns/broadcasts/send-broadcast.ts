@@ -2,7 +2,7 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { listBroadcastPools, type Config } from '../../../platform/config/index.ts';
 import { invalidField, notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
-import { readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
+import { mustBeUnchanged, readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
@@ -60,6 +60,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
       const row = await lockBroadcast(tx, teamId, id);
       if (!row) throw notFound('Broadcast');
       if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
+      mustBeUnchanged(actor, row, input.unchanged_since);
       await sendDraft(store, tx, row, {
         around,
         prepared,
