@@ -142,6 +142,28 @@ export function enrolmentInWords(enrolment: AnswerOf<'getAutomationEnrolment'>):
   return lines.join('\n');
 }
 
+/** Lists the steps of a dry run, each with the time at which it would happen and what it would do. */
+export function dryRunInWords(dry: AnswerOf<'dryRunAutomation'>): string {
+  const { may_start: mayStart, obstacles, steps, not_reached: others, status, ends_at: end } = dry;
+  const lines = mayStart ? [] : [...obstacles.map(({ message }) => `No run could be started now: ${message}`), ''];
+  for (const step of steps) {
+    const { key, type, at, outcome, until, branch, subject, stream, reason } = step;
+    lines.push(oneLine(`${at}  ${outcome.padEnd(5)}  ${fit(key, 40)}  ${type}`));
+    const facts = [
+      until !== null && `until: ${until}`,
+      branch !== null && `branch: ${branch}`,
+      subject !== null && `subject: ${subject}`,
+      stream !== null && `stream: ${stream}`,
+      reason !== null && `reason: ${reason}`,
+    ];
+    for (const fact of facts) if (fact !== false) lines.push(oneLine(`${' '.repeat(11)}${fact}`));
+  }
+  lines.push('', status === 'failed' ? 'The run would fail there.' : `The run would be completed at ${end}.`);
+  if (others.length > 0) lines.push(oneLine(`Not reached: ${others.join(', ')}`));
+  lines.push('Nothing was sent or changed.');
+  return lines.join('\n');
+}
+
 type Retried = Pick<AnswerOf<'retryAutomationRuns'>, 'continued' | 'refused' | 'next'>;
 
 /** Tells how many runs were continued, and which were not and why. */

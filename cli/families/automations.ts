@@ -1,4 +1,11 @@
-import { drawGraph, enrolmentInWords, retriesInWords, runsInWords, runStepsInWords } from './automation-words.ts';
+import {
+  drawGraph,
+  dryRunInWords,
+  enrolmentInWords,
+  retriesInWords,
+  runsInWords,
+  runStepsInWords,
+} from './automation-words.ts';
 import { adviseWarnings, declareAction, declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
 import type { FieldsOf, Only } from './family.ts';
 
@@ -25,6 +32,7 @@ export const automations = withRemaining({
     declareAction('duplicateAutomation', { done: 'Copied' }),
     declareAction('createAutomationRun', { done: 'Started run' }),
     declareAction('getAutomationEnrolment', { describe: enrolmentInWords }),
+    declareAction('dryRunAutomation', { describe: dryRunInWords }),
     declareAction('retryAutomationRuns', { describe: retriesInWords }),
     declareAction('deleteAutomation'),
   ],

@@ -114,6 +114,7 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
   putSso: async (body, { client }) => ({ ...(await connectionIn(client)), ...body }),
   previewBroadcast: sendAddressAsEmail,
   createAutomationRun: sendAddressAsEmail,
+  dryRunAutomation: sendAddressAsEmail,
   addInboxThreadLabels: withLabels,
   setInboxThreadLabels: async (body, reading) => withLabels({ labels: [], ...body }, reading),
   updateInboxThread: async (body, reading) => ('labels' in body ? withLabels(body, reading) : body),

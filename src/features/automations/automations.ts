@@ -322,7 +322,7 @@ export async function loadAutomation({ store, teamId }: Ctx, id: string): Promis
   return row;
 }
 
-const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
+export const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
 function present(row: AutomationRow) {

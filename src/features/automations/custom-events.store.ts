@@ -1,4 +1,12 @@
-import { cutPage, pageSql, pageValues, textsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  textsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 
 export interface CustomEventRow {

@@ -40,7 +40,7 @@ export async function createAutomationRun(ctx: Ctx, id: string, input: BodyOf<'c
 }
 
 /** Checks a payload as an event of the automation's trigger would be. An event that was deleted checks nothing. */
-async function mustMatchTrigger(
+export async function mustMatchTrigger(
   db: Executor,
   row: AutomationRow,
   payload: Readonly<Record<string, unknown>>,
@@ -89,12 +89,15 @@ export async function getAutomationEnrolment(ctx: Ctx, id: string, query: QueryO
     automation_id: id,
     contact_id: contactId,
     may_start: obstacles.length === 0,
-    obstacles: obstacles.map((reason) => ({ reason, message: OBSTACLES[reason] })),
+    obstacles: presentObstacles(obstacles),
     mail_excluded: excluded === undefined || excluded === 'topic_opt_out' ? null : excluded,
     latest_run: latest ? presentRun(latest) : null,
     refusals: refusals.map(presentRefusal),
   };
 }
+
+export const presentObstacles = (obstacles: readonly Obstacle[]) =>
+  obstacles.map((reason) => ({ reason, message: OBSTACLES[reason] }));
 
 const presentRefusal = ({ reason, detail, times, first_at: firstAt, last_at: lastAt }: RefusalRow) => ({
   reason,
@@ -104,7 +107,7 @@ const presentRefusal = ({ reason, detail, times, first_at: firstAt, last_at: las
   last_at: isoTime(Number(lastAt)),
 });
 
-async function listObstacles(db: Executor, automation: AutomationRow, contactId: string): Promise<Obstacle[]> {
+export async function listObstacles(db: Executor, automation: AutomationRow, contactId: string): Promise<Obstacle[]> {
   const { id, status, reentry } = automation;
   const found: Obstacle[] = status === 'enabled' ? [] : ['disabled'];
   if (reentry === 'always') return found;

@@ -11,6 +11,7 @@ import {
 } from './automations.ts';
 import { createAutomationRun, getAutomationEnrolment } from './enrolment.ts';
 import { retryAutomationRun, retryAutomationRuns, skipAutomationStep } from './continue-runs.ts';
+import { dryRunAutomation } from './runner/dry-run.ts';
 import {
   createCustomEvent,
   deleteCustomEvent,
@@ -35,6 +36,7 @@ export const automations = {
   listAutomationRuns: (ctx, { path, query = {} }) =>
     listAutomationRuns(ctx, path.automation_id, query, readPage(query)),
   getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
+  dryRunAutomation: (ctx, { path, body }) => dryRunAutomation(ctx, path.automation_id, body),
   retryAutomationRun: (ctx, { path }) => retryAutomationRun(ctx, path.automation_id, path.run_id),
   skipAutomationStep: (ctx, { path, body }) => skipAutomationStep(ctx, path.automation_id, path.run_id, body),
   retryAutomationRuns: (ctx, { path, body }) => retryAutomationRuns(ctx, path.automation_id, body),

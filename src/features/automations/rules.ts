@@ -113,7 +113,9 @@ export function meetsRule(
     const own = readField(field as string);
     return own === undefined ? undefined : meets(operator as string, own, value);
   }
-  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, readField, meetsFilter));
+  const inside = (Array.isArray(rules) ? rules : [])
+    .filter(isRecord)
+    .map((one) => meetsRule(one, readField, meetsFilter));
   const decisive = type !== 'and';
   if (inside.includes(decisive)) return decisive;
   return inside.includes(undefined) ? undefined : !decisive;
@@ -131,6 +133,45 @@ export function listRuleFilters(node: Readonly<Record<string, unknown>>): unknow
   const { type, rules, filter } = node;
   if (type === 'filter') return [filter];
   return (Array.isArray(rules) ? rules : []).filter(isRecord).flatMap(listRuleFilters);
+}
+
+const REASONS_MAX = 10;
+const VALUE_CHARS_SHOWN = 60;
+
+/** Explains the rules of a condition for a contact: each with what the contact has, the first few of them. */
+export function explainRule(
+  node: Readonly<Record<string, unknown>>,
+  readField: RuleContact,
+  meetsFilter: MeetsFilter,
+): string {
+  const reasons = listLeaves(node).map((leaf) => explainLeaf(leaf, readField, meetsFilter));
+  const more = reasons.length - REASONS_MAX;
+  return reasons.slice(0, REASONS_MAX).join('; ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+const listLeaves = (node: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>[] =>
+  node['type'] === 'rule' || node['type'] === 'filter'
+    ? [node]
+    : (Array.isArray(node['rules']) ? node['rules'] : []).filter(isRecord).flatMap(listLeaves);
+
+function explainLeaf(
+  leaf: Readonly<Record<string, unknown>>,
+  readField: RuleContact,
+  meetsFilter: MeetsFilter,
+): string {
+  const isMet = meetsRule(leaf, readField, meetsFilter);
+  const says = isMet === undefined ? 'is unknown' : isMet ? 'is met' : 'is not met';
+  if (leaf['type'] === 'filter') return `the filter ${says}`;
+  const { field, operator, value } = leaf;
+  const wanted = value === undefined ? '' : ` ${showValue(value)}`;
+  const own = readField(field as string);
+  const has = own === undefined || own === null ? 'has no value' : `is ${showValue(own)}`;
+  return `${field as string} ${operator as string}${wanted} ${says}: it ${has}`;
+}
+
+function showValue(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > VALUE_CHARS_SHOWN ? `${text.slice(0, VALUE_CHARS_SHOWN)}…` : text;
 }
 
 const folded = (value: unknown): unknown => (typeof value === 'string' ? foldText(value) : value);

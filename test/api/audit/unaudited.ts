@@ -25,6 +25,7 @@ export const unaudited: Record<string, string> = {
   replaceRecoveryCodes: 'as confirmMfa',
   runBroadcastChecks: 'looks, and changes nothing',
   previewBroadcast: 'as runBroadcastChecks',
+  dryRunAutomation: 'changes nothing',
   testBroadcast: 'as sendEmail',
   suggestSubjectLines: 'changes nothing but the credits of the month, which GET /usage counts',
   draftEmailBody: 'as suggestSubjectLines',
