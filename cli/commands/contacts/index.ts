@@ -39,7 +39,7 @@ function declarePersonExport(parent: Command): void {
     .option('--output <file>', 'the file to write (default: standard output)')
     .option('--force', 'replace an existing file')
     .action(
-      act(async (session, email: string, options) =>
+      act(async (session, [email = ''], options) =>
         (await import('./export.ts')).exportPerson(session, email, options),
       ),
     );

@@ -311,7 +311,7 @@ function presentEvents(
     .map(({ type, at, data }) => ({
       type,
       created_at: isoTime(at),
-      data: isAlone && data !== undefined ? (data as Record<string, unknown>) : null,
+      data: isAlone && data !== undefined ? ({ ...data } as Record<string, unknown>) : null,
     }));
 }
 
