@@ -176,6 +176,24 @@ export async function removeCountsOfDeletedEvents(tx: Executor, limit: number): 
   );
 }
 
+/** Reads the engagement of one contact, for a document about the person. */
+export async function findEngagement(
+  db: Executor,
+  teamId: string,
+  contactId: string,
+): Promise<{ times: Facts['engagement']; events: { name: string; count: number; lastAt: number }[] }> {
+  const summaries = await loadSummaries(db, { teamId, ids: [contactId] });
+  const events = await db.all<{ name: string; count: number; last_at: number }>(
+    `select c.name, e.count, e.last_at from contact_custom_events e join custom_events c on c.id = e.custom_event_id
+      where e.contact_id = ? and c.deleted_at is null order by c.name`,
+    [contactId],
+  );
+  return {
+    times: summaries.get(contactId) ?? NO_FACTS.engagement,
+    events: events.map(({ name, count, last_at: lastAt }) => ({ name, count: Number(count), lastAt: Number(lastAt) })),
+  };
+}
+
 /** What filters know about the engagement of a contact. */
 export type Facts = Pick<FilteredContact, 'engagement' | 'broadcasts' | 'links' | 'events'>;
 
