@@ -89,11 +89,14 @@ it('filters on engagement match what people did with mail of a broadcast, and no
 });
 
 it('days in a filter are counted back from the time of reading, and inactivity begins with the first mail', async () => {
-  const { find, send } = await readers();
+  const { campaign, find, send } = await readers();
   const first = await send();
   await opens(first.mails.ada);
   await clicks(first.mails.bob);
   await letReadingsSettle(scene);
+  const { engagement } = (await campaign.call('POST', '/contacts/export-person', { email: 'ada@example.org' }))
+    .body as { engagement: Record<string, string | null> };
+  expect(Object.entries(engagement).filter(([, at]) => at === null)).toEqual([['last_clicked_at', null]]);
   const recent = { engagement: 'opened', within_days: 10 };
   expect(await find(recent)).toBe('ada');
   expect(await find({ engagement: 'inactive', within_days: 10 })).toBe('');

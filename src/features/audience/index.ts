@@ -39,7 +39,7 @@ export {
   type TopicPreference,
 } from './contacts/consent.ts';
 export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
-export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
+export { beginEngagement, countCustomEvent, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
 export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {

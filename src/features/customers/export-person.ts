@@ -12,6 +12,7 @@ import { findTeam } from '../../tenancy/teams/index.ts';
 import {
   beginExport,
   findContact,
+  findEngagement,
   getContact,
   listConsentsOfEmail,
   listContactSegments,
@@ -72,6 +73,8 @@ export async function exportPerson(ctx: Ctx, input: BodyOf<'exportPerson'>): Pro
 
 /** Says what a document leaves out, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
+  clicked_links:
+    'filters know clicked links by hashes alone; the activity and the emails have those of mail that is kept',
   request_logs: 'calls of programs that name the address are removed after some days; rasket logs list finds them',
   audit_log: 'changes by people and programs of the team, which are about them',
   server_log: 'the journal of the server names recipients; only its operator can search it',
@@ -88,6 +91,7 @@ async function* writeDocument(exporting: Exporting): AsyncIterable<string> {
     team: (await findTeam(db, teamId))?.name ?? '',
     contact: contact ? await getContact(ctx, contact.id).catch(absentContact) : null,
     suppression: (await presentSuppressions(db, teamId, [emailKey])).get(emailKey) ?? null,
+    engagement: contact ? await presentEngagement(exporting, contact.id) : null,
   }));
   yield `{\n${Object.entries(head).map(formatField).join(',\n')},\n`;
   yield* writeList(exporting, 'segments', segmentPages(exporting));
@@ -104,6 +108,22 @@ async function* writeDocument(exporting: Exporting): AsyncIterable<string> {
 
 const formatField = ([name, value]: readonly [string, unknown]): string =>
   `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+
+async function presentEngagement(
+  { store, teamId }: Exporting,
+  contactId: string,
+): Promise<Schemas['PersonEngagement']> {
+  const { times, events } = await findEngagement(store.db, teamId, contactId);
+  const present = (at: number | null): string | null => (at === null ? null : isoTime(at));
+  return {
+    first_sent_at: present(times.firstSent),
+    last_sent_at: present(times.sent),
+    last_delivered_at: present(times.delivered),
+    last_opened_at: present(times.opened),
+    last_clicked_at: present(times.clicked),
+    custom_events: events.map(({ name, count, lastAt }) => ({ name, count, last_at: isoTime(lastAt) })),
+  };
+}
 
 /** The contact was erased while the export ran. */
 function absentContact(error: unknown): null {

@@ -70,6 +70,13 @@ describe('POST /contacts/export-person', () => {
     expect(body).toMatchObject({ object: 'person_export', email, team: 'Example', complete: true });
     expect(body.contact).toMatchObject({ email, first_name: 'Ada', properties: { plan: 'pro' } });
     expect(body.suppression).toMatchObject({ origin: 'manual' });
+    const never = { last_delivered_at: null, last_opened_at: null, last_clicked_at: null };
+    expect(body.engagement).toEqual({
+      first_sent_at: null,
+      last_sent_at: null,
+      ...never,
+      custom_events: [{ name: 'order.placed', count: 1, last_at: expect.stringMatching(/^20/) }],
+    });
     expect(body.segments).toEqual([{ id: segment, name: 'VIP' }]);
     expect(body.topics).toEqual([{ id: topic, name: 'News', subscription: 'opt_in' }]);
     expect(body.consents).toMatchObject([{ action: 'opt_in', topic_id: topic, source: 'api', actor_kind: 'api_key' }]);
@@ -133,7 +140,14 @@ describe('POST /contacts/export-person', () => {
     await call('DELETE', `/contacts/${email}`);
     await send({ to: email, subject: 'Receipt', text: 't' });
     const body = await exportPerson(email);
-    expect(body).toMatchObject({ contact: null, activity: [], runs: [], custom_events: [], complete: true });
+    expect(body).toMatchObject({
+      contact: null,
+      engagement: null,
+      activity: [],
+      runs: [],
+      custom_events: [],
+      complete: true,
+    });
     expect(body.consents).toMatchObject([{ action: 'unsubscribed' }]);
     expect(body.emails).toMatchObject([{ subject: 'Receipt' }]);
   });

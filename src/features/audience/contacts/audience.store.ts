@@ -137,7 +137,12 @@ export async function sampleAudience(
     const sql = `select c.email_key from ${source.from}
       where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and (${inWindow})`;
     const edges = [edge, end].filter((one) => one !== undefined);
-    const values = [...source.where.values, ...edges, ...source.rest.values, ...windows.flatMap(({ from, to }) => [from, to])];
+    const values = [
+      ...source.where.values,
+      ...edges,
+      ...source.rest.values,
+      ...windows.flatMap(({ from, to }) => [from, to]),
+    ];
     const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<{ email_key: string }>(sql, values));
     for (const { email_key: address } of answer) found.push(address);
     if (end === undefined) return found;

@@ -176,6 +176,24 @@ export async function removeCountsOfDeletedEvents(tx: Executor, limit: number): 
   );
 }
 
+/** Reads the engagement of one contact, for a document about the person. */
+export async function findEngagement(
+  db: Executor,
+  teamId: string,
+  contactId: string,
+): Promise<{ times: Facts['engagement']; events: { name: string; count: number; lastAt: number }[] }> {
+  const summaries = await loadSummaries(db, { teamId, ids: [contactId] });
+  const events = await db.all<{ name: string; count: number; last_at: number }>(
+    `select c.name, e.count, e.last_at from contact_custom_events e join custom_events c on c.id = e.custom_event_id
+      where e.contact_id = ? and c.deleted_at is null order by c.name`,
+    [contactId],
+  );
+  return {
+    times: summaries.get(contactId) ?? NO_FACTS.engagement,
+    events: events.map(({ name, count, last_at: lastAt }) => ({ name, count: Number(count), lastAt: Number(lastAt) })),
+  };
+}
+
 /** What filters know about the engagement of a contact. */
 export type Facts = Pick<FilteredContact, 'engagement' | 'broadcasts' | 'links' | 'events'>;
 
@@ -219,10 +237,7 @@ async function loadSummaries(
   { teamId, ids }: { teamId: string; ids: readonly string[] },
 ): Promise<Map<string, Facts['engagement']>> {
   const among = uuidsIn(db.dialect, 'contact_id', ids);
-  type Row = { contact_id: string; first_sent_at: number | null } & Record<
-    `last_${EngagementKind}_at`,
-    number | null
-  >;
+  type Row = { contact_id: string; first_sent_at: number | null } & Record<`last_${EngagementKind}_at`, number | null>;
   const sql = `select * from contact_engagement where team_id = ? and ${among.sql}`;
   const rows = await db.all<Row>(sql, [teamId, among.value]);
   return new Map(
