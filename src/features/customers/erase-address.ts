@@ -43,7 +43,7 @@ import {
   textOfMail,
   type ThreadMail,
 } from './erased-mail.store.ts';
-import { ErasedRows, listKept, listNotSearched } from './erasure-report.ts';
+import { ErasureCounts, listKept, listNotSearched } from './erasure-report.ts';
 
 const ERASED_SUBJECT = '(erased)';
 
@@ -54,7 +54,7 @@ const ERASED_SUBJECT = '(erased)';
 export async function eraseAddress(ctx: Ctx, input: EraseAddressRequest): Promise<Erasure> {
   const { store, teamId } = ctx;
   const emailKey = readAddress(input.email);
-  const erasing: Erasing = { store, teamId, emailKey, erased: new ErasedRows() };
+  const erasing: Erasing = { store, teamId, emailKey, erased: new ErasureCounts() };
   const counts = { emails: 0, canceled: 0, received_emails: 0, drafts: 0, skipped: 0 };
   const withMail = input.with_mail === true;
   if (withMail) {

@@ -18,14 +18,14 @@ import {
   unsentDrafts,
   valuesOfImports,
 } from './erased-mail.store.ts';
-import { eachRowWith, hasAddress, type ErasedRows } from './erasure-report.ts';
+import { eachRowWith, hasAddress, type ErasureCounts } from './erasure-report.ts';
 import { findShape, loadShapes } from './team-rows.store.ts';
 
 export interface Erasing {
   store: Store;
   teamId: string;
   emailKey: string;
-  erased: ErasedRows;
+  erased: ErasureCounts;
 }
 
 /** Changes rows, and counts them as erased. */

@@ -11,7 +11,7 @@ import { HASHED_TABLES, KEPT_TABLES_OF_PERSON, NOT_SEARCHED } from './person-tab
 import { findShape, loadShapes } from './team-rows.store.ts';
 
 /** Counts the rows of each table that an erasure removes or changes. A row that is changed twice counts once. */
-export class ErasedRows {
+export class ErasureCounts {
   readonly #removed = new Map<string, number>();
   readonly #changed = new Map<string, Map<string, number>>();
 
