@@ -38,7 +38,7 @@ findNamedInFilters.connect(async (db, teamId, { broadcasts, events }) => ({
   broadcasts: await broadcastsAmong(db, teamId, broadcasts),
   events: await findEventIds(db, teamId, events),
 }));
-eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => {
-  await eraseContactRuns(tx, contactId, at);
-  await eraseRecipient(tx, teamId, emailKey);
-});
+eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => ({
+  ...(await eraseContactRuns(tx, contactId, at)),
+  broadcast_recipients: await eraseRecipient(tx, teamId, emailKey),
+}));

@@ -34,6 +34,26 @@ const writeProperties = (values: Properties): string =>
     .map(([key, value]) => (typeof value === 'string' ? `${key}=${value}` : `${key}:=${String(value)}`))
     .join(', ');
 
+/** Says what was erased, what is kept and why, a line for each table. */
+function describeErasure(erasure: AnswerOf<'eraseAddress'>): string {
+  const { emails, received_emails: received, canceled, drafts, skipped, erased, kept, not_searched: left } = erasure;
+  const lines = [
+    erased.length === 0
+      ? 'Nothing of the address was left to erase.'
+      : `Erased: ${emails} sent and ${received} received emails, of which ${canceled} were not sent yet.`,
+    ...erased.map(({ table, rows }) => `  ${table}: ${rows}`),
+    ...(drafts > 0 ? [`${drafts} drafts to the address were deleted, or lost it among other recipients.`] : []),
+    ...(skipped > 0
+      ? [`${skipped} emails or imports are being processed right now; repeat the command in a few minutes.`]
+      : []),
+    ...(kept.length > 0 ? ['Kept:'] : []),
+    ...kept.map(({ table, rows, reason }) => `  ${table}: ${rows} (${reason})`),
+    ...(left.length > 0 ? ['Not searched:'] : []),
+    ...left.map(({ table, reason }) => `  ${table}: ${reason}`),
+  ];
+  return lines.join('\n');
+}
+
 export const contacts = withRemaining({
   summary: 'manage the people you write to',
   list: declareList('listContacts', contactColumns),
@@ -57,13 +77,7 @@ export const contacts = withRemaining({
         says: `erase the address permanently${withMail === true ? ', with the content of the mail to and from it' : ''}`,
         name: String(email),
       }),
-      describe: ({ emails, received_emails: received, canceled, drafts, skipped, is_suppressed: isSuppressed }) =>
-        [
-          `Erased: ${emails} sent and ${received} received emails, of which ${canceled} were not sent yet.`,
-          ...(drafts > 0 ? [`${drafts} drafts to the address were deleted, or lost it among other recipients.`] : []),
-          ...(skipped > 0 ? [`${skipped} are being delivered right now; repeat the command in a few minutes.`] : []),
-          ...(isSuppressed ? ['The suppression of the address stays, and prevents further mail.'] : []),
-        ].join(' '),
+      describe: describeErasure,
     }),
   ],
   elsewhere: { listContactActivity: true },

@@ -2,7 +2,8 @@
  * Imports of contacts: the submitted file, its progress and its failed rows. Each row is counted once, because counts
  * and position are written in the transaction that writes the row. `import-runner` reads the file.
  */
-export { importsWithFileAmong } from './contact-imports/contact-imports.store.ts';
+export { importsWithFile, importsWithFileAmong } from './contact-imports/contact-imports.store.ts';
+export { importBlob, removeImportFile } from './contact-imports/import-files.ts';
 
 /**
  * Contact properties: the keys that a team declares, and the type of each. A key is declared only once, in any letter
@@ -25,8 +26,14 @@ export {
   toUuid,
   type HistoryData,
 } from './contacts/contact-history.store.ts';
-export { listConsents, listConsentsOfEmail, type ConsentAction } from './contacts/consent.store.ts';
-export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
+export {
+  countConfirmationMails,
+  countConsentsOfEmail,
+  listConsents,
+  listConsentsOfEmail,
+  type ConsentAction,
+} from './contacts/consent.store.ts';
+export { clearDeleted, createContact, eraseContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
   chooseByApi,

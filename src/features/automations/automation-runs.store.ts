@@ -145,17 +145,19 @@ export async function forgetEntries(tx: Executor, automationId: string): Promise
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }
 
-/** Cancels the runs of an erased contact, and removes all data about it. */
-export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<void> {
+/** Cancels the runs of an erased contact, and removes all data about it. Returns how many rows of each table changed. */
+export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<Record<string, number>> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
-  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
-  await eraseRefusals(tx, contactId);
-  await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
-  await tx.run(
-    `update automation_run_steps set output = null, error = null
-      where run_id in (select id from automation_runs where contact_id = ?)`,
-    [contactId],
-  );
+  const steps = `update automation_run_steps set output = null, error = null
+    where run_id in (select id from automation_runs where contact_id = ?)`;
+  return {
+    automation_entries: await tx.run('delete from automation_entries where contact_id = ?', [contactId]),
+    automation_refusals: await eraseRefusals(tx, contactId),
+    automation_runs: await tx.run('update automation_runs set payload = null, error = null where contact_id = ?', [
+      contactId,
+    ]),
+    automation_run_steps: await tx.run(steps, [contactId]),
+  };
 }
 
 const FREE = "status = 'running' and due_at <= ? and (lease_until is null or lease_until <= ?)";

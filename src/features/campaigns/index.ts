@@ -3,6 +3,7 @@
  * if its contact is deleted or changed. This part does not depend on broadcasts.
  */
 export {
+  countErasedRecipients,
   eraseRecipient,
   insertRecipients,
   removeLinks,

@@ -26,7 +26,7 @@ import { listRunsOfContact } from '../automations/index.ts';
 import { findCommonPart, isAddress } from './address-in-text.ts';
 import { isAbout, readTimeline } from './contact-timeline.ts';
 import { readAddress } from './erase-address.ts';
-import { searchMail } from './erased-mail.store.ts';
+import { searchRows } from './erased-mail.store.ts';
 import { threadsOfPerson } from './person.store.ts';
 
 type Schemas = components['schemas'];
@@ -258,7 +258,7 @@ const emailPages =
   ({ store, teamId, emailKey, withBodies }: Exporting): ReadPage<Schemas['PersonEmail']> =>
   async (after = firstIdAt(0)) => {
     const text = findCommonPart(emailKey);
-    const { rows, lastId } = await searchMail(store.db, 'emails', { teamId, afterId: after, text });
+    const { rows, lastId } = await searchRows(store.db, 'emails', { teamId, afterId: after, text });
     const theirs = (rows as unknown as EmailRow[]).flatMap((row) => {
       const lists = { to: row.to_list, cc: row.cc_list, bcc: row.bcc_list };
       const counted = Object.entries(lists).map(([name, list]) => ({ name, ...countIn(list, emailKey) }));
@@ -345,7 +345,7 @@ const receivedPages =
   ({ store, teamId, emailKey, withBodies }: Exporting): ReadPage<Schemas['PersonReceivedEmail']> =>
   async (after = firstIdAt(0)) => {
     const text = findCommonPart(emailKey);
-    const found = await searchMail(store.db, 'received_emails', { teamId, afterId: after, text });
+    const found = await searchRows(store.db, 'received_emails', { teamId, afterId: after, text });
     const theirs = found.rows.flatMap((one: Row) => {
       const row = one as unknown as ReceivedEmailRow;
       const isSender = [row.sender, row.mail_from].some((text) => isAddress(text, emailKey));

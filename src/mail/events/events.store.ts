@@ -61,16 +61,17 @@ export const eraseOfEndpoints =
   defineHook<(tx: Executor, teamId: string, eventIds: readonly string[]) => Promise<void>>('eraseOfEndpoints');
 
 /**
- * Erases the recorded events of a subject of a team; endpoints that are still to be notified get only the types and the
- * times.
+ * Erases the recorded events of a subject of a team, and returns how many; endpoints that are still to be notified get
+ * only the types and the times.
  */
-export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<void> {
+export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<number> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
   await eraseOfEndpoints.call(
     tx,
     teamId,
     rows.map((row) => row.id),
   );
+  return rows.length;
 }
 
 /** Returns which of these events exist; on PostgreSQL a transaction that erases them waits for the end of this one. */

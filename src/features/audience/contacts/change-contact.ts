@@ -58,38 +58,54 @@ export async function clearDeleted(store: Store): Promise<void> {
   }
 }
 
+/** How many rows of each table an erasure removed, or removed data from. */
+export type ErasedRows = Record<string, number>;
+
 /** Erases a contact from the data of other features. */
 export const eraseContactElsewhere =
   defineHook<
-    (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<void>
+    (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<ErasedRows>
   >('eraseContactElsewhere');
+
+export async function deleteContact(ctx: Ctx, name: string, segment?: string) {
+  const { id } = await eraseContact(ctx, name, segment);
+  return { object: 'contact' as const, id, contact: id, deleted: true as const };
+}
 
 /**
  * Erases a contact: its row, its values, its choices, its engagement, its events, and its address in the reports of broadcasts. Its
  * consent records, its rows in those reports, and the times at which its address was asked about a topic remain,
  * because they contain only a hash. The last event shows the contact as it was to the team's endpoints.
  */
-export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
-  const id = await store.db.tx(async (tx) => {
+export function eraseContact(
+  { store, teamId }: Ctx,
+  name: string,
+  segment?: string,
+): Promise<{ id: string; erased: ErasedRows }> {
+  return store.db.tx(async (tx) => {
     if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
     const row = await contactNamed(tx, teamId, name, true);
     const data = await contactData(tx, row, store.clock.now());
     if (!(await removeContactRow(tx, teamId, row.id))) throw notFound('Contact');
-    await removeValues(tx, indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId)));
-    await removeMemberships(tx, row.id);
-    await removeChoices(tx, row.id);
-    await removeConfirmations(tx, row.id);
-    await eraseHistory(tx, row.id);
-    await removeEngagement(tx, teamId, row.id);
-    await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
-    await eraseEvents(tx, teamId, row.id);
+    const values = indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId));
+    const contact = { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() };
+    const erased: ErasedRows = {
+      contacts: 1,
+      ...(await removeValues(tx, values)),
+      segment_members: await removeMemberships(tx, row.id),
+      contact_topics: await removeChoices(tx, row.id),
+      topic_confirmations: await removeConfirmations(tx, row.id),
+      contact_history: await eraseHistory(tx, row.id),
+      ...(await removeEngagement(tx, teamId, row.id)),
+      ...(await eraseContactElsewhere.call(tx, contact)),
+      events: await eraseEvents(tx, teamId, row.id),
+    };
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
     ]);
     await addToContactCount(tx, teamId, -1);
-    return row.id;
+    return { id: row.id, erased };
   });
-  return { object: 'contact' as const, id, contact: id, deleted: true as const };
 }
 
 /** Updates a contact. With `segment`, only a contact in that segment is found. */

@@ -105,6 +105,27 @@ export function listConsentsOfEmail(
   return db.all<ConsentRow>(sql, [teamId, hashOfEmail(emailKey), ...edge, limit + 1]);
 }
 
+/** Counts the records of an address, whichever contact they were for. */
+export async function countConsentsOfEmail(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  // SQLite may read all records of the team without the hint.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select count(*) as count from consent_records${index} where team_id = ? and email_hash = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, hashOfEmail(emailKey)]))?.count ?? 0);
+}
+
+/** Counts the topics of a team that an address was asked to confirm lately. */
+export async function countConfirmationMails(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  const sql = `select count(*) as count from topic_confirmation_mails
+    where topic_id in (select id from topics where team_id = ?) and email_hash = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, hashOfEmail(emailKey)]))?.count ?? 0);
+}
+
 /** Opt-outs of an address according to the last decisions about it, whichever contact they were for. */
 export interface OptOuts {
   /** Opted out of all marketing mail. */

@@ -157,10 +157,17 @@ export async function countCustomEvent(
 }
 
 /** Removes what is known about the engagement of an erased contact. */
-export async function removeEngagement(tx: Executor, teamId: string, contactId: string): Promise<void> {
-  await tx.run('delete from contact_engagement where team_id = ? and contact_id = ?', [teamId, contactId]);
-  await tx.run('delete from contact_link_clicks where contact_id = ?', [contactId]);
-  await tx.run('delete from contact_custom_events where contact_id = ?', [contactId]);
+export async function removeEngagement(
+  tx: Executor,
+  teamId: string,
+  contactId: string,
+): Promise<Record<string, number>> {
+  const sql = 'delete from contact_engagement where team_id = ? and contact_id = ?';
+  return {
+    contact_engagement: await tx.run(sql, [teamId, contactId]),
+    contact_link_clicks: await tx.run('delete from contact_link_clicks where contact_id = ?', [contactId]),
+    contact_custom_events: await tx.run('delete from contact_custom_events where contact_id = ?', [contactId]),
+  };
 }
 
 /** Removes up to `limit` counts of deleted custom events. Returns the number removed. */

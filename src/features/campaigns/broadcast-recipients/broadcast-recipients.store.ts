@@ -218,6 +218,16 @@ export async function eraseRecipient(tx: Executor, teamId: string, emailKey: str
   return tx.run(sql, [erasedKey(emailKey), emailKey, teamId]);
 }
 
+/** Counts the rows in the reports of a team's broadcasts that keep the hash of an erased address. */
+export async function countErasedRecipients(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
+  const sql = `select count(*) as count from broadcast_recipients where ${theirs} and email_key = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, erasedKey(emailKey)]))?.count ?? 0);
+}
+
 /** Removes up to `limit` rows of a report together with the clicks of their recipients. Returns the number of rows. */
 export async function removeRecipients(tx: Executor, broadcastId: string, limit: number): Promise<number> {
   const gone = await tx.all<{ email_id: string | null }>(
