@@ -149,6 +149,7 @@ export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
 export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
 export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
+export type DuplicateBroadcastRequest = Schemas['DuplicateBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type EraseAddressRequest = Schemas['EraseAddressRequest'];

@@ -16,7 +16,7 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * team, an unsubscribed contact is subscribed again only by an explicit request, every decision leaves a consent
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
-export { countAudience } from './contacts/audience.store.ts';
+export { countByCondition, matchesAmong, type ContactCondition } from './contacts/audience.store.ts';
 export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
@@ -55,11 +55,12 @@ export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
-export { countSegments, findSegment, liveSegments } from './segments/segments.store.ts';
+export { countSegments, findSegment, liveSegments, type SegmentRow } from './segments/segments.store.ts';
 export {
   createSegment,
   declaredFor,
   loadSegmentFilter,
+  loadSegmentFilters,
   getSegment,
   listSegments,
   withoutLost,

@@ -185,7 +185,8 @@ function summarize({ path, body }: ProposedCall, { messages, audience, changes }
   const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
   const contact = [fields['email'], path['contact']].find((one) => typeof one === 'string' && one.includes('@'));
   return {
-    to: audience?.segment_name ?? first ?? (typeof contact === 'string' ? contact : null),
+    to:
+      audience?.segments.map(({ name }) => name).join(', ') ?? first ?? (typeof contact === 'string' ? contact : null),
     recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
     subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
     changes: changes.map(({ field }) => field),

@@ -15,24 +15,23 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { sampleRecipients } from '../../audience/index.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
   readFallbacks,
   findBroadcast,
+  countRecipients,
   getBroadcast,
   listSubjects,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
   type Fallbacks,
+  type Target,
 } from '../../campaigns/index.ts';
-import {
-  declaredProperties,
-  getContact,
-  getContactProperty,
-  getSegmentMetrics,
-  getSegment,
-  getTopic,
-} from '../../audience/index.ts';
+import { declaredProperties, getContact, getContactProperty, getSegment, getTopic } from '../../audience/index.ts';
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
 import { getDraft, getInbox, inboxNamed } from '../../inbox/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
@@ -94,7 +93,7 @@ export async function reviewCall(
   await showTemplates(showing);
   const { messages, sender, audience, automation, changes, ids } = showing;
   const content = { messages, sender, audience, automation, changes };
-  const to = audience && { segment: audience.segment_id, topic: audience.topic_id };
+  const to = audience && { ...audience, contacts: null, subscribed: null };
   const seen = { messages, sender, to, automation, changes, files: showing.files };
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
@@ -202,7 +201,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
-    await showAudience(showing, body.segment_id ?? body.audience_id ?? null, body.topic_id ?? null);
+    await showAudience(showing, readTarget(NOBODY, body));
     return;
   }
   if (!OF_BROADCASTS.has(call.operationId)) return;
@@ -237,7 +236,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
     }),
   );
   if (call.operationId === 'testBroadcast') return;
-  await showAudience(showing, row.segment_id, row.topic_id);
+  await showAudience(showing, row);
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */
@@ -253,29 +252,35 @@ async function fallbacksUsed(
 }
 
 /** Shows the current recipients of a broadcast, and who is named as its sender. */
-async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
+async function showAudience(showing: Showing, target: Target): Promise<void> {
   const { ctx, ids } = showing;
+  const { store, teamId } = ctx;
   ids.push(BROADCAST_TEXTS);
-  const team = await findTeam(ctx.store.db, ctx.teamId);
+  const team = await findTeam(store.db, teamId);
   const address = team?.postal_address ? (JSON.parse(team.postal_address) as PostalAddress) : null;
   if (team) showing.sender = { name: team.sender_name ?? team.name, postal_address: address && { ...address } };
-  if (topicId !== null) ids.push(topicId.toLowerCase());
-  if (segmentId === null) return;
-  const segment = await getSegment(ctx, segmentId.toLowerCase());
-  ids.push(segment.id, ANY_CONTACTS, ...(segment.filter === null ? [] : [FILTERED]));
-  const { contacts, subscribed } = await getSegmentMetrics(ctx, segment.id);
-  const counts = { contacts, subscribed, subscribed_before: null };
-  const audience = {
-    segment_id: segment.id,
-    segment_name: segment.name,
+  const { topic_id: topicId } = target;
+  if (topicId !== null) ids.push(topicId);
+  const audience = await loadAudience(store.db, teamId, target);
+  if ('failed' in audience) return;
+  const segments = [...audience.segments, ...audience.excludedSegments];
+  ids.push(...segments.map(({ id }) => id), ANY_CONTACTS);
+  if (segments.some(({ filter }) => filter !== null)) ids.push(FILTERED);
+  const { contacts, recipients } = await countRecipients(store.db, teamId, { audience, topicId });
+  const [first] = audience.segments;
+  if (!first) return;
+  showing.audience = {
+    segment_id: first.id,
+    segment_name: first.name,
+    ...presentAudience(audience),
     topic_id: topicId,
     topic_name: null,
-    ...counts,
+    contacts,
+    subscribed: recipients,
+    subscribed_before: null,
   };
-  showing.audience = audience;
-  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
-  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
-  if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
+  showing.sampleRecipients = (before) => sampleAudience(ctx, { audience, topicId, recipients }, before);
+  if (topicId !== null) showing.audience.topic_name = (await getTopic(ctx, topicId)).name;
 }
 
 /** Shows replies, forwards and drafts as they would be sent, with their quotes and signature. */

@@ -271,6 +271,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
   const declared = new Map<string, Declared>();
   const broken: WaitingBroadcast[] = [];
   for (const row of await broadcastsToFilters(db, { teamId })) {
+    if (row.id === broken.at(-1)?.id) continue;
     const known = declared.get(row.team_id) ?? (await declaredFor(db, row.team_id));
     declared.set(row.team_id, known);
     if (parseFilter(JSON.parse(row.filter), withoutLost(row, known)).faults.length > 0) broken.push(row);
