@@ -1506,7 +1506,18 @@ create table broadcasts (
   -- Set while a member of the team, a key or an app has paused it. A cancel leaves it until its mail is out of the queue.
   paused_at bigint,
   paused_by_kind text,
-  paused_by_name text
+  paused_by_name text,
+  -- JSON lists of ids. The segments, its first one included, where it has several; the segments whose members do not get it; the
+  -- broadcasts whose recipients do not get it.
+  segment_ids text,
+  exclude_segment_ids text,
+  not_received_from text,
+  -- It goes to those alone that got this broadcast and have not opened it.
+  received_but_not_opened ${id},
+  -- The broadcast that it was copied from.
+  duplicated_from ${id},
+  -- 1 once rows of its report are removed by age, so that it does not have all recipients any more.
+  report_removed integer not null default 0
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');
@@ -1543,6 +1554,8 @@ create table broadcast_recipients (
   machine_opened integer not null default 0,
   machine_clicked integer not null default 0,
   bounces integer not null default 0,
+  -- Above 0 where it failed before any mail server had it: it was canceled, dropped, or its domain was removed.
+  unsent integer not null default 0,
   primary key (broadcast_id, email_key)
 );
 create index broadcast_recipients_bounced on broadcast_recipients (broadcast_id, id) where bounced is not null;

@@ -150,6 +150,7 @@ export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
 export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
 export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
+export type DuplicateBroadcastRequest = Schemas['DuplicateBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type ContactImportPreview = Schemas['ContactImportPreview'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];

@@ -17,7 +17,7 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * team, an unsubscribed contact is subscribed again only by an explicit request, every decision leaves a consent
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
-export { countAudience } from './contacts/audience.store.ts';
+export { countByCondition, matchesAmong, type ContactCondition } from './contacts/audience.store.ts';
 export {
   listHistory,
   recordHistory,
@@ -83,12 +83,13 @@ export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } fro
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
-export { countSegments, findSegment, liveSegments } from './segments/segments.store.ts';
+export { countSegments, findSegment, liveSegments, type SegmentRow } from './segments/segments.store.ts';
 export {
   createSegment,
   declaredFor,
   findNamedInFilters,
   loadSegmentFilter,
+  loadSegmentFilters,
   getSegment,
   listSegments,
   withoutLost,

@@ -19,7 +19,17 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
 export { listSubjects } from './broadcasts/ab-test.ts';
-export { hasGrown } from './broadcasts/audience-growth.ts';
+export {
+  countRecipients,
+  hasGrown,
+  listEarlier,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
+  type Target,
+} from './broadcasts/audience.ts';
 export {
   broadcastNames,
   broadcastsAmong,
@@ -30,6 +40,7 @@ export {
   forgetReport,
   holdRestored,
   mailHoldsAmong,
+  markReportRemoved,
   resumeRestored,
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';

@@ -188,7 +188,8 @@ function summarize({ path, body }: ProposedCall, content: Content): ApprovalAbou
     (one) => typeof one === 'string' && one.includes('@'),
   );
   return {
-    to: audience?.segment_name ?? first ?? (typeof contact === 'string' ? contact : null),
+    to:
+      audience?.segments.map(({ name }) => name).join(', ') ?? first ?? (typeof contact === 'string' ? contact : null),
     recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
     subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
     changes: changes.map(({ field }) => field),

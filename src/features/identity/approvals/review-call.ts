@@ -15,21 +15,26 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { sampleRecipients } from '../../audience/index.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
   readFallbacks,
   findBroadcast,
+  countRecipients,
   getBroadcast,
   listSubjects,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
   type Fallbacks,
+  type Target,
 } from '../../campaigns/index.ts';
 import {
   declaredProperties,
   getContact,
   getContactProperty,
-  getSegmentMetrics,
   getSegment,
   getTopic,
   listContactTopics,
@@ -110,8 +115,7 @@ export async function reviewCall(
   await showTemplates(showing);
   const { objects, messages, sender, audience, automation, changes, ids } = showing;
   const content = { objects, messages, sender, audience, automation, changes };
-  const { segment_id, segment_name, topic_id, topic_name } = audience ?? {};
-  const to = audience && { segment_id, segment_name, topic_id, topic_name };
+  const to = audience && { ...audience, contacts: null, subscribed: null };
   const seen = { objects, messages, sender, to, automation, changes, files: showing.files };
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
@@ -287,7 +291,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
-    await showAudience(showing, body.segment_id ?? body.audience_id ?? null, body.topic_id ?? null);
+    await showAudience(showing, readTarget(NOBODY, body));
     return;
   }
   if (!OF_BROADCASTS.has(call.operationId)) return;
@@ -323,7 +327,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
     }),
   );
   if (call.operationId === 'testBroadcast') return;
-  await showAudience(showing, row.segment_id, row.topic_id);
+  await showAudience(showing, row);
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */
@@ -339,29 +343,35 @@ async function fallbacksUsed(
 }
 
 /** Shows the current recipients of a broadcast, and who is named as its sender. */
-async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
+async function showAudience(showing: Showing, target: Target): Promise<void> {
   const { ctx, ids } = showing;
+  const { store, teamId } = ctx;
   ids.push(BROADCAST_TEXTS);
-  const team = await findTeam(ctx.store.db, ctx.teamId);
+  const team = await findTeam(store.db, teamId);
   const address = team?.postal_address ? (JSON.parse(team.postal_address) as PostalAddress) : null;
   if (team) showing.sender = { name: team.sender_name ?? team.name, postal_address: address && { ...address } };
-  if (topicId !== null) ids.push(topicId.toLowerCase());
-  if (segmentId === null) return;
-  const segment = await getSegment(ctx, segmentId.toLowerCase());
-  ids.push(segment.id, ANY_CONTACTS, ...(segment.filter === null ? [] : [FILTERED]));
-  const { contacts, subscribed } = await getSegmentMetrics(ctx, segment.id);
-  const counts = { contacts, subscribed, subscribed_before: null };
-  const audience = {
-    segment_id: segment.id,
-    segment_name: segment.name,
+  const { topic_id: topicId } = target;
+  if (topicId !== null) ids.push(topicId);
+  const audience = await loadAudience(store.db, teamId, target, store.clock.now());
+  if ('failed' in audience) return;
+  const segments = [...audience.segments, ...audience.excludedSegments];
+  ids.push(...segments.map(({ id }) => id), ANY_CONTACTS);
+  if (segments.some(({ filter }) => filter !== null)) ids.push(FILTERED);
+  const { contacts, recipients } = await countRecipients(store.db, teamId, { audience, topicId });
+  const [first] = audience.segments;
+  if (!first) return;
+  showing.audience = {
+    segment_id: first.id,
+    segment_name: first.name,
+    ...presentAudience(audience),
     topic_id: topicId,
     topic_name: null,
-    ...counts,
+    contacts,
+    subscribed: recipients,
+    subscribed_before: null,
   };
-  showing.audience = audience;
-  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
-  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
-  if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
+  showing.sampleRecipients = (before) => sampleAudience(ctx, { audience, topicId, recipients }, before);
+  if (topicId !== null) showing.audience.topic_name = (await getTopic(ctx, topicId)).name;
 }
 
 const OF_INBOX_MAIL = new Set([

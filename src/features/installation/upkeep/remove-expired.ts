@@ -14,7 +14,7 @@ import { removeEmailShares } from '../../sharing/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../../../mail/capture/index.ts';
 import { listExpiries, type Expiry } from './expiries.ts';
-import { removeLinks, removeRecipients, endedReport, forgetReport } from '../../campaigns/index.ts';
+import { removeLinks, removeRecipients, endedReport, forgetReport, markReportRemoved } from '../../campaigns/index.ts';
 import {
   deletedWebhooks,
   halfParkedWebhooks,
@@ -359,6 +359,7 @@ async function removeReport({ db }: Store, team: Expiry, limit: number): Promise
   const report = await endedReport(db, team);
   if (!report) return { rows: 0, isMore: false };
   const rows = await db.tx(async (tx) => {
+    await markReportRemoved(tx, report.id);
     const gone = await removeRecipients(tx, report.id, limit);
     if (gone === limit) return gone;
     await removeLinks(tx, report.id);
