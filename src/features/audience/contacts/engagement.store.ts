@@ -219,10 +219,7 @@ async function loadSummaries(
   { teamId, ids }: { teamId: string; ids: readonly string[] },
 ): Promise<Map<string, Facts['engagement']>> {
   const among = uuidsIn(db.dialect, 'contact_id', ids);
-  type Row = { contact_id: string; first_sent_at: number | null } & Record<
-    `last_${EngagementKind}_at`,
-    number | null
-  >;
+  type Row = { contact_id: string; first_sent_at: number | null } & Record<`last_${EngagementKind}_at`, number | null>;
   const sql = `select * from contact_engagement where team_id = ? and ${among.sql}`;
   const rows = await db.all<Row>(sql, [teamId, among.value]);
   return new Map(

@@ -10,12 +10,7 @@ import {
   type PropertyValue,
 } from '../../../protocol/contact-filter/index.ts';
 import { loadSegmentFilters } from '../segments/segments.ts';
-import {
-  findSegment,
-  liveSegments,
-  membersAmong,
-  type SegmentRow,
-} from '../segments/segments.store.ts';
+import { findSegment, liveSegments, membersAmong, type SegmentRow } from '../segments/segments.store.ts';
 import { listChoices } from '../topics/topics.store.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
 import { loadFacts, type Facts } from './engagement.store.ts';

@@ -28,7 +28,10 @@ export async function getContact(ctx: Ctx, name: string) {
 }
 
 export async function getAudienceContact(ctx: Ctx, segment: string, contact: string) {
-  return presentContact(ctx, await contactOfSegment(ctx.store.db, ctx.teamId, { segment, contact, now: ctx.store.clock.now() }));
+  return presentContact(
+    ctx,
+    await contactOfSegment(ctx.store.db, ctx.teamId, { segment, contact, now: ctx.store.clock.now() }),
+  );
 }
 
 async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
@@ -93,7 +96,10 @@ const present = ({ id, email, first_name, last_name, created_at, unsubscribed }:
 /** Lists the segments that a contact is in now; they are few enough to evaluate all. */
 export async function listContactSegments({ store, teamId }: Ctx, name: string, page: Page) {
   const contact = await contactNamed(store.db, teamId, name);
-  const { items, hasMore } = pageAmong(await listSegmentsOfContact(store.db, contact, { now: store.clock.now() }), page);
+  const { items, hasMore } = pageAmong(
+    await listSegmentsOfContact(store.db, contact, { now: store.clock.now() }),
+    page,
+  );
   return { object: 'list' as const, has_more: hasMore, data: items.map(presentSegment) };
 }
 

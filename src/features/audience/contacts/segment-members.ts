@@ -119,7 +119,10 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
 
 /** Counts the contacts that match a filter without storing anything. */
 export async function countFilter({ store, teamId }: Ctx, input: unknown) {
-  const filter = checkedFilter(input, await declaredFor(store.db, teamId, { filters: [input], now: store.clock.now() }));
+  const filter = checkedFilter(
+    input,
+    await declaredFor(store.db, teamId, { filters: [input], now: store.clock.now() }),
+  );
   const { contacts } = await countAudience(store.db, teamId, filter);
   return { object: 'segment_preview' as const, contacts };
 }

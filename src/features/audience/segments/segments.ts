@@ -150,13 +150,14 @@ function whole(segment: SegmentRow, declared: Declared, hasAdded: boolean): Filt
 }
 
 /** Finds what filters name and other features have: broadcasts by their ids, and custom events by their names. */
-export const findNamedInFilters = defineHook<
-  (
-    db: Executor,
-    teamId: string,
-    named: { broadcasts: readonly string[]; events: readonly string[] },
-  ) => Promise<Pick<Declared, 'broadcasts' | 'events'>>
->('findNamedInFilters');
+export const findNamedInFilters =
+  defineHook<
+    (
+      db: Executor,
+      teamId: string,
+      named: { broadcasts: readonly string[]; events: readonly string[] },
+    ) => Promise<Pick<Declared, 'broadcasts' | 'events'>>
+  >('findNamedInFilters');
 
 /** Segments are looked up level by level; no filter that is accepted has more levels. */
 const LEVELS_MAX = 10;
