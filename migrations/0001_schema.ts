@@ -1676,8 +1676,14 @@ create table automations (
   -- Since when it has been disabled; null if it is enabled, or never was.
   disabled_at bigint,
   -- JSON: the names of the events that end its runs, as they were written; null for none.
-  exit_on text
+  exit_on text,
+  -- The property whose dates start it, JSON of when they do so, and the time until which that was done.
+  trigger_property_id ${id},
+  trigger_date text,
+  dates_done_at bigint
 );
+-- Those whose dates are to be looked up, the longest ago first.
+create index automations_dates on automations (dates_done_at) where dates_done_at is not null and status = 'enabled' and deleted_at is null;
 create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and deleted_at is null;
 -- GET /automations, with and without 'status'.
 create index automations_team_id_id_index on automations (team_id, id);
@@ -1775,6 +1781,20 @@ create table automation_entries (
 );
 -- Those of a contact that is erased.
 create index automation_entries_contact_id_index on automation_entries (contact_id);
+
+-- For which dates of contacts runs were started. Rows are removed when the date has passed everywhere.
+create table automation_occurrences (
+  automation_id ${id} not null,
+  contact_id ${id} not null,
+  -- The date or its anniversary, as YYYY-MM-DD.
+  occurs_on text not null,
+  created_at bigint not null,
+  primary key (automation_id, contact_id, occurs_on)
+)${withoutRowid};
+-- Those of a contact that is erased.
+create index automation_occurrences_contact_id_index on automation_occurrences (contact_id);
+-- Old ones, for their removal.
+create index automation_occurrences_created_at_index on automation_occurrences (created_at);
 
 -- Why events of a contact started no run: one row for each reason, which counts them.
 create table automation_refusals (

@@ -8,7 +8,7 @@ import {
   type PaymentProvider,
 } from './features/billing/start.ts';
 import { forgetConfirmationMails, removeImportFiles } from './features/audience/start.ts';
-import { removeExpiredRefusals } from './features/automations/start.ts';
+import { removeOldEnrolments, startDates } from './features/automations/start.ts';
 import {
   askRenewalTimes,
   renewCertificates,
@@ -115,7 +115,8 @@ export function cronTable(
       run: (stopping) => removeOldReports(world, stopping),
     },
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
-    { name: 'forget-automation-refusals', schedule: '39 * * * *', run: () => removeExpiredRefusals(world) },
+    { name: 'remove-old-enrolments', schedule: '39 * * * *', run: () => removeOldEnrolments(world) },
+    { name: 'start-automation-dates', schedule: '* * * * *', run: (stopping) => startDates(world, stopping) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
     { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },

@@ -83,7 +83,8 @@ const formatStep = (
 };
 
 function configInWords(type: Step['type'], config: Config): string {
-  if (type === 'trigger') return plain(config['event_name']);
+  if (type === 'trigger')
+    return config['date_property'] === undefined ? plain(config['event_name']) : dateInWords(config);
   if (type === 'delay')
     return config['until'] === undefined ? plain(config['duration']) : `until ${plain(config['until'])}`;
   if (type === 'condition') return ruleInWords(config);
@@ -95,6 +96,12 @@ function configInWords(type: Step['type'], config: Config): string {
     `template ${plain(id)}`,
     ...(config['subject'] === undefined ? [] : [JSON.stringify(config['subject'])]),
   ].join('  ');
+}
+
+function dateInWords({ date_property: key, repeat = 'yearly', days = 0, hour = 9 }: Config): string {
+  const shift = Number(days);
+  const when = shift === 0 ? '' : `, ${Math.abs(shift)} days ${shift < 0 ? 'before' : 'after'}`;
+  return `${plain(key)} ${plain(repeat)}${when}, at ${plain(hour)}:00`;
 }
 
 function ruleInWords(rule: Config): string {
@@ -124,10 +131,11 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
 
 /** Tells whether a contact may enter an automation, in which state its latest run is, and why events started none. */
 export function enrolmentInWords(enrolment: AnswerOf<'getAutomationEnrolment'>): string {
-  const { may_start: mayStart, obstacles, mail_excluded: excluded, latest_run: run, refusals } = enrolment;
+  const { may_start: mayStart, obstacles, date, mail_excluded: excluded, latest_run: run, refusals } = enrolment;
   const lines = mayStart
     ? ['A run can be started for this contact.']
     : obstacles.map(({ message }) => `No run can be started: ${message}`);
+  if (date !== null) lines.push(date.message);
   if (excluded !== null && excluded !== 'deleted') lines.push(`Steps that send email skip this contact: ${excluded}.`);
   lines.push(
     run === null

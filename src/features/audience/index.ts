@@ -67,7 +67,7 @@ export {
   writeSample,
   type AudienceSample,
 } from './contacts/audience-sample.ts';
-export { textsAfter } from './contacts/values.store.ts';
+export { contactsWithText, textsAfter, textsAmong } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 
 /**

@@ -152,6 +152,7 @@ export async function eraseContactRuns(tx: Executor, contactId: string, at: numb
     where run_id in (select id from automation_runs where contact_id = ?)`;
   return {
     automation_entries: await tx.run('delete from automation_entries where contact_id = ?', [contactId]),
+    automation_occurrences: await tx.run('delete from automation_occurrences where contact_id = ?', [contactId]),
     automation_refusals: await eraseRefusals(tx, contactId),
     automation_runs: await tx.run('update automation_runs set payload = null, error = null where contact_id = ?', [
       contactId,
@@ -451,4 +452,70 @@ export async function markStepSkipped(tx: Executor, runId: string, stepKey: stri
   const sql =
     "update automation_run_steps set status = 'skipped' where run_id = ? and step_key = ? and status = 'failed'";
   await tx.run(sql, [runId, stepKey]);
+}
+
+export interface OccurrenceRow {
+  automation_id: string;
+  contact_id: string;
+  occurs_on: string;
+  created_at: number;
+}
+
+const OCCURRENCE_COLUMNS = ['automation_id', 'contact_id', 'occurs_on', 'created_at'] as const;
+
+/**
+ * Records dates of contacts that exist, and returns those that were not recorded before. On PostgreSQL the contacts are
+ * locked, so that none is erased before its run is written.
+ */
+export async function addOccurrences(
+  tx: Executor,
+  teamId: string,
+  rows: readonly OccurrenceRow[],
+): Promise<OccurrenceRow[]> {
+  if (rows.length === 0) return [];
+  const there = await lockContactsThere(
+    tx,
+    teamId,
+    rows.map((row) => row.contact_id),
+  );
+  const wanted = rows.filter((row) => there.has(row.contact_id));
+  const known = await knownOccurrences(tx, wanted);
+  const added = wanted.filter((row) => !known.has(`${row.contact_id} ${row.occurs_on}`));
+  if (added.length === 0) return [];
+  const values = added.map((row) => OCCURRENCE_COLUMNS.map((column) => row[column]));
+  await tx.insertMany('automation_occurrences', OCCURRENCE_COLUMNS, values);
+  return added;
+}
+
+async function lockContactsThere(tx: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const lock = tx.dialect === 'pg' ? ' for key share' : '';
+  const sql = `select id from contacts where team_id = ? and ${among.sql} order by id${lock}`;
+  return new Set((await tx.all<{ id: string }>(sql, [teamId, among.value])).map(({ id }) => id));
+}
+
+async function knownOccurrences(tx: Executor, rows: readonly OccurrenceRow[]): Promise<Set<string>> {
+  const [first] = rows;
+  if (!first) return new Set();
+  const contacts = uuidsIn(
+    tx.dialect,
+    'contact_id',
+    rows.map((row) => row.contact_id),
+  );
+  const sql = `select contact_id, occurs_on from automation_occurrences where automation_id = ? and ${contacts.sql}`;
+  type Row = Pick<OccurrenceRow, 'contact_id' | 'occurs_on'>;
+  const known = await tx.all<Row>(sql, [first.automation_id, contacts.value]);
+  return new Set(known.map((row) => `${row.contact_id} ${row.occurs_on}`));
+}
+
+/** Deletes occurrences that were recorded before a time, at most `limit`; returns how many. */
+export function removeOldOccurrences(db: Executor, before: number, limit: number): Promise<number> {
+  const key = 'automation_id, contact_id, occurs_on';
+  const sql = `delete from automation_occurrences where (${key}) in (select ${key} from automation_occurrences
+    where created_at < ? order by created_at limit ?)`;
+  return db.run(sql, [before, limit]);
+}
+
+export async function forgetOccurrences(tx: Executor, automationId: string): Promise<void> {
+  await tx.run('delete from automation_occurrences where automation_id = ?', [automationId]);
 }

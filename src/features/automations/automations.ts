@@ -6,6 +6,7 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   cancelAutomationRuns,
   forgetEntries,
+  forgetOccurrences,
   countRunsAtSteps,
   findRun,
   listRunRows,
@@ -64,6 +65,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       version: 1,
       disabled_at: null,
       exit_on: formatNames(exits),
+      dates_done_at: trigger.trigger_date === null ? null : now,
       created_at: now,
       updated_at: now,
       ...trigger,
@@ -83,7 +85,7 @@ const ENABLED_PER_EVENT_MAX = 50;
 async function mustHaveRoom(tx: Executor, row: AutomationRow): Promise<void> {
   if (row.status !== 'enabled' || (await countEnabledLike(tx, row)) < ENABLED_PER_EVENT_MAX) return;
   throw refused(
-    `status: at most ${ENABLED_PER_EVENT_MAX} automations that start at the same event may be enabled, and there are as many; stop one of them, or combine some.`,
+    `status: at most ${ENABLED_PER_EVENT_MAX} automations that start at ${row.trigger_date === null ? 'the same event' : 'dates'} may be enabled, and there are as many; stop one of them, or combine some.`,
     'status',
   );
 }
@@ -118,6 +120,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     } else if (input.exit_on !== undefined) {
       exits = await checkedExits(ctx, tx, names);
     }
+    next.dates_done_at = findDatesDone(row, next, ctx.store.clock.now());
     if (exits) {
       next.exit_on = formatNames(exits);
       await saveExits(tx, row, exits);
@@ -129,6 +132,16 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     }
   });
   return warned(id, written === undefined ? [] : await warnOfSteps(ctx.store, ctx.teamId, written));
+}
+
+/**
+ * Returns the time from which dates start runs: dates that passed while the automation was disabled, or had another
+ * trigger, start none.
+ */
+function findDatesDone(before: AutomationRow, after: AutomationRow, now: number): number | null {
+  if (after.trigger_date === null) return null;
+  const isSame = before.trigger_date === after.trigger_date && before.trigger_property_id === after.trigger_property_id;
+  return isSame && before.status === 'enabled' ? before.dates_done_at : now;
 }
 
 /** Returns an automation in a status. One that was never enabled is not disabled since any time. */
@@ -156,6 +169,7 @@ export async function deleteAutomation(ctx: Ctx, id: string) {
     await saveExits(tx, row, []);
     await forgetEntries(tx, id);
     await forgetRefusals(tx, id);
+    await forgetOccurrences(tx, id);
   });
   return { ...named(id), deleted: true as const };
 }

@@ -5,6 +5,7 @@ import { parseMailbox } from '../../protocol/address/index.ts';
 import { propertyNamed } from '../campaigns/index.ts';
 import { declaredFor, declaredProperties, findSegment, findTopic } from '../audience/index.ts';
 import type { ExitEvent } from './automations.store.ts';
+import type { DateTrigger } from './date-trigger.ts';
 import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
 import { findDomainByName } from '../../mail/domains/index.ts';
@@ -35,7 +36,7 @@ const TEXT_CHARS_MAX = 2000;
 const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
-  trigger: ['event_name', 'segment_id'],
+  trigger: ['event_name', 'segment_id', 'date_property', 'repeat', 'days', 'hour'],
   send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream'],
   delay: ['duration', 'until'],
   condition: ['type', 'field', 'operator', 'value', 'rules', 'filter'],
@@ -57,12 +58,7 @@ export function checkConfigs(graph: Graph, known: Known, faults: Faults): void {
 }
 
 const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) => void> = {
-  trigger({ event_name: name, segment_id: id }, _known, report) {
-    if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event');
-    if (id === undefined) return;
-    if (name !== ADDED_TO_SEGMENT) report(`may have segment_id only with the event_name ${ADDED_TO_SEGMENT}`);
-    else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
-  },
+  trigger: checkTrigger,
   send_email: checkEmail,
   delay: checkDelay,
   condition: checkRule,
@@ -75,6 +71,50 @@ const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) =>
     if (subscription !== 'opt_in' && subscription !== 'opt_out') report('must have a subscription: opt_in or opt_out');
   },
 };
+
+function checkTrigger(config: Config, known: Known, report: Report): void {
+  const { event_name: name, segment_id: id, date_property: property } = config;
+  if (property !== undefined) return checkDateTrigger(config, known, report);
+  if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event, or date_property');
+  const ofDates = ['repeat', 'days', 'hour'].filter((field) => config[field] !== undefined);
+  if (ofDates.length > 0) report(`may have ${listed(ofDates)} only with date_property`);
+  if (id === undefined) return;
+  if (name !== ADDED_TO_SEGMENT) report(`may have segment_id only with the event_name ${ADDED_TO_SEGMENT}`);
+  else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
+}
+
+const REPEATS = ['yearly', 'once'] as const;
+const DAYS_MAX = 365;
+
+function checkDateTrigger(config: Config, { properties }: Known, report: Report): void {
+  const { event_name: name, segment_id: segment, date_property: property, repeat, days, hour } = config;
+  if (name !== undefined || segment !== undefined) report('may have either event_name or date_property');
+  if (typeof property !== 'string' || property === '') report('must have date_property, the key of a property');
+  else if (!properties.has(property)) report(`refers to the property ${listed([property])}, which is not declared`);
+  else if (properties.get(property) !== 'string')
+    report(
+      `refers to the property ${listed([property])}, which is no string; dates are texts such as 1990-05-17 or 05-17`,
+    );
+  if (repeat !== undefined && !isOneOf(REPEATS, repeat)) report(`must have repeat: ${REPEATS.join(' or ')}`);
+  if (days !== undefined && !isWholeNumber(days, -DAYS_MAX, DAYS_MAX))
+    report(`must have days as a whole number from -${DAYS_MAX} to ${DAYS_MAX}`);
+  if (hour !== undefined && !isWholeNumber(hour, 0, 23)) report('must have hour as a whole number from 0 to 23');
+}
+
+const isWholeNumber = (value: unknown, least: number, most: number): boolean =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+
+const HOUR = 9;
+
+/** Reads the config of a trigger that was checked; undefined if events start the automation. */
+export function readDateTrigger({ date_property: property, repeat, days, hour }: Config): DateTrigger | undefined {
+  if (property === undefined) return undefined;
+  return {
+    repeat: isOneOf(REPEATS, repeat) ? repeat : 'yearly',
+    days: typeof days === 'number' ? days : 0,
+    hour: typeof hour === 'number' ? hour : HOUR,
+  };
+}
 
 function checkDelay({ duration, until }: Config, { now }: Known, report: Report): void {
   if ((duration === undefined) === (until === undefined)) return report('must have either duration or until');
@@ -175,6 +215,10 @@ export interface Trigger {
   trigger_type: EnrollingType | null;
   /** Segment that a contact must be added to; null for any segment. */
   trigger_segment_id: string | null;
+  /** Property whose dates start it, as it is now. */
+  trigger_property_id: string | null;
+  /** When they start it, as JSON of a `DateTrigger`. */
+  trigger_date: string | null;
 }
 
 /** Returns the events that end runs, by their names; adds a fault for each that does not exist. */
@@ -192,7 +236,13 @@ export async function findExits(
   return exits;
 }
 
-const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
+const NOTHING: Trigger = {
+  trigger_event_id: null,
+  trigger_type: null,
+  trigger_segment_id: null,
+  trigger_property_id: null,
+  trigger_date: null,
+};
 
 /**
  * Checks that every template, segment, topic, event and sender domain that is named exists, and everything that the
@@ -236,11 +286,17 @@ async function checkFilters(
 }
 
 async function findTrigger(db: Executor, teamId: string, { config }: Step, report: Report): Promise<Trigger> {
-  const { event_name: name, segment_id: segment } = config;
+  const { event_name: name, segment_id: segment, date_property: key } = config;
+  const dates = readDateTrigger(config);
+  if (dates) {
+    const property = (await declaredProperties(db, teamId)).find((one) => one.key === key && one.type === 'string');
+    if (!property) report(`refers to the property ${listed([String(key)])}, which is not a declared text property`);
+    return { ...NOTHING, trigger_property_id: property?.id ?? null, trigger_date: JSON.stringify(dates) };
+  }
   if (typeof name !== 'string' || name === '') return NOTHING;
   const { eventId, type } = await findEvent(db, teamId, name, report);
   const segmentId = type !== null && typeof segment === 'string' ? segment.toLowerCase() : null;
-  return { trigger_event_id: eventId, trigger_type: type, trigger_segment_id: segmentId };
+  return { ...NOTHING, trigger_event_id: eventId, trigger_type: type, trigger_segment_id: segmentId };
 }
 
 /** Finds an event of the team or of the platform by its name; reports one that does not exist. */

@@ -12,10 +12,20 @@ import {
   type RefusalRow,
 } from '../../mail/events/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { contactNamed, findContactsByIds, mayMail } from '../audience/index.ts';
-import { listRunRows } from './automation-runs.store.ts';
+import {
+  contactNamed,
+  declaredProperties,
+  findContactsByIds,
+  mayMail,
+  readPropertyValues,
+  type ContactRow,
+} from '../audience/index.ts';
+import { contactZones } from '../campaigns/index.ts';
+import { listRunRows, removeOldOccurrences } from './automation-runs.store.ts';
 import { findContactId, loadAutomation, presentRun } from './automations.ts';
 import type { AutomationRow } from './automations.store.ts';
+import { findNext, formatDay, readDate, type DateTrigger } from './date-trigger.ts';
+import { findZone } from './runner/start-dates.ts';
 import { findCustomEvent } from './custom-events.store.ts';
 import { findPayloadFault, readNamedContact } from './custom-events.ts';
 
@@ -90,6 +100,7 @@ export async function getAutomationEnrolment(ctx: Ctx, id: string, query: QueryO
     contact_id: contactId,
     may_start: obstacles.length === 0,
     obstacles: presentObstacles(obstacles),
+    date: contact ? await describeDate(store, automation, contact) : null,
     mail_excluded: excluded === undefined || excluded === 'topic_opt_out' ? null : excluded,
     latest_run: latest ? presentRun(latest) : null,
     refusals: refusals.map(presentRefusal),
@@ -98,6 +109,45 @@ export async function getAutomationEnrolment(ctx: Ctx, id: string, query: QueryO
 
 export const presentObstacles = (obstacles: readonly Obstacle[]) =>
   obstacles.map((reason) => ({ reason, message: OBSTACLES[reason] }));
+
+interface DateOfContact {
+  property: string;
+  value: string | null;
+  occurs_on: string | null;
+  starts_at: string | null;
+  message: string;
+}
+
+/** Explains when the date of a contact starts a run next; null if no dates start the automation. */
+export async function describeDate(
+  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  automation: AutomationRow,
+  contact: ContactRow,
+): Promise<DateOfContact | null> {
+  const { team_id: teamId, trigger_date: written, trigger_property_id: propertyId } = automation;
+  if (written === null) return null;
+  const trigger = JSON.parse(written) as DateTrigger;
+  const property = (await declaredProperties(db, teamId)).find(({ id }) => id === propertyId);
+  const none = { property: property?.key ?? '', value: null, occurs_on: null, starts_at: null };
+  if (!property) return { ...none, message: 'The property whose dates start the automation was deleted.' };
+  const value = readPropertyValues(contact)[property.slot];
+  if (typeof value !== 'string' || value === '')
+    return { ...none, message: `The contact has no value of ${property.key}.` };
+  const date = readDate(value);
+  if (!date) {
+    const message = `${property.key} is ${JSON.stringify(value.slice(0, 60))}, which is no date as YYYY-MM-DD or MM-DD.`;
+    return { ...none, value, message };
+  }
+  const zone = findZone(contact, await contactZones(db, teamId));
+  const next = findNext(date, trigger, { zone, after: clock.now() });
+  if (!next) return { ...none, value, message: `The date in ${property.key} has passed, or has no year.` };
+  const at = isoTime(next.at);
+  const message = `${property.key} is ${value}. It occurs next on ${formatDay(next.day)} and starts a run at ${at}, ${trigger.hour}:00 in ${nameZone(zone.name)}.`;
+  return { property: property.key, value, occurs_on: formatDay(next.day), starts_at: at, message };
+}
+
+/** Returns the name of a time zone in its usual letter case. */
+const nameZone = (name: string): string => new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
 
 const presentRefusal = ({ reason, detail, times, first_at: firstAt, last_at: lastAt }: RefusalRow) => ({
   reason,
@@ -119,7 +169,12 @@ export async function listObstacles(db: Executor, automation: AutomationRow, con
 
 const REMOVED_AT_ONCE = 1000;
 
-/** Removes the refusals that are no longer kept, a batch at a time. */
-export async function removeExpiredRefusals({ db, clock }: Store): Promise<void> {
+/** A date has passed everywhere after two days, and is caught up within another one. */
+const OCCURRENCES_KEPT_MS = 7 * 86_400_000;
+
+/** Removes refusals and dates that are no longer kept, a batch at a time. */
+export async function removeOldEnrolments({ db, clock }: Store): Promise<void> {
   while ((await removeOldRefusals(db, clock.now(), REMOVED_AT_ONCE)) === REMOVED_AT_ONCE) await nextTurn();
+  const before = clock.now() - OCCURRENCES_KEPT_MS;
+  while ((await removeOldOccurrences(db, before, REMOVED_AT_ONCE)) === REMOVED_AT_ONCE) await nextTurn();
 }

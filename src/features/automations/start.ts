@@ -4,5 +4,8 @@
  */
 export { createAutomationLoop, type Automations } from './runner/execute-run.ts';
 
-/** Removes old refusals: the reasons why events started no run. */
-export { removeExpiredRefusals } from './enrolment.ts';
+/** Removes what is no longer kept of enrolments: the reasons why events started no run, and dates that have passed. */
+export { removeOldEnrolments } from './enrolment.ts';
+
+/** Starts runs for dates that contacts have in a property. */
+export { startDates } from './runner/start-dates.ts';

@@ -93,6 +93,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'automation_entries',
     'automation_refusals',
     'automation_exits',
+    'automation_occurrences',
   ]),
   ...under('automation_runs', 'run_id', ['automation_run_steps']),
   { table: 'custom_events', by: 'team_id' },

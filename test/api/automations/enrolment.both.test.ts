@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { removeExpiredRefusals } from '../../../src/features/automations/start.ts';
+import { removeOldEnrolments } from '../../../src/features/automations/start.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { line, start, supply, wait, type Supplies } from './graph.ts';
 
@@ -131,6 +131,7 @@ describe('GET /automations/{automation_id}/enrolment', () => {
       contact_id: has.contact,
       may_start: true,
       obstacles: [],
+      date: null,
       mail_excluded: null,
       latest_run: null,
       refusals: [],
@@ -222,10 +223,10 @@ describe('GET /automations/{automation_id}/enrolment', () => {
     await send();
     await send();
     scene.clock.advance(30 * DAY - 1);
-    await removeExpiredRefusals(scene.app.world);
+    await removeOldEnrolments(scene.app.world);
     expect((await explain(id, has.contact)).refusals).toHaveLength(1);
     scene.clock.advance(1);
-    await removeExpiredRefusals(scene.app.world);
+    await removeOldEnrolments(scene.app.world);
     expect((await explain(id, has.contact)).refusals).toEqual([]);
   });
 

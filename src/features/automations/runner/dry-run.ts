@@ -7,10 +7,11 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { contactNamed, declaredProperties, findSegment, liveTopics } from '../../audience/index.ts';
 import type { RunRow } from '../automation-runs.store.ts';
 import { loadAutomation, loadGraph } from '../automations.ts';
-import { listObstacles, mustMatchTrigger, presentObstacles } from '../enrolment.ts';
+import { describeDate, listObstacles, mustMatchTrigger, presentObstacles } from '../enrolment.ts';
 import { readNamedContact } from '../custom-events.ts';
 import { findNextStep, findTrigger, type ConnectionType, type Graph, type Step } from '../graph.ts';
 import { explainRule } from '../rules.ts';
+import { buildPayload } from './start-dates.ts';
 import { evaluateCondition, findDelayEnd, previewSend } from './take-step.ts';
 
 type Config = Step['config'];
@@ -37,15 +38,19 @@ type Outcome = Partial<Omit<DryStep, 'key' | 'type' | 'at'>> & { goesOnAt?: numb
  */
 export async function dryRunAutomation(ctx: Ctx<World>, id: string, input: BodyOf<'dryRunAutomation'>) {
   const { store, teamId } = ctx;
-  const { payload = {}, starts_at: startsAt } = input;
+  const { starts_at: startsAt } = input;
   const named = readNamedContact(input);
   const automation = await loadAutomation(ctx, id);
-  await mustMatchTrigger(store.db, automation, payload);
-  const { id: contactId } = await contactNamed(store.db, teamId, named);
-  const begin = readStart(startsAt, store.clock.now());
+  await mustMatchTrigger(store.db, automation, input.payload ?? {});
+  const contact = await contactNamed(store.db, teamId, named);
+  const contactId = contact.id;
+  const date = await describeDate(store, automation, contact);
+  const payload = input.payload ?? buildDatePayload(date);
+  const begin = readStart(startsAt ?? date?.starts_at ?? undefined, store.clock.now());
   const graph = await loadGraph(ctx, id, automation.version);
   const run = buildRun(ctx, { automationId: id, version: automation.version, contactId, payload, at: begin });
   const { steps, endsAt } = await walk(store, graph, run);
+  for (const step of steps) if (step.type === 'trigger') step.reason = date?.message ?? null;
   const reached = new Set(steps.map(({ key }) => key));
   const obstacles = await listObstacles(store.db, automation, contactId);
   return {
@@ -62,13 +67,19 @@ export async function dryRunAutomation(ctx: Ctx<World>, id: string, input: BodyO
   };
 }
 
-const AHEAD_MAX_MS = 366 * 86_400_000;
+const buildDatePayload = (date: Awaited<ReturnType<typeof describeDate>>): object =>
+  date === null || date.value === null || date.occurs_on === null
+    ? {}
+    : buildPayload(date.value, Date.parse(date.occurs_on));
+
+/** A date occurs within a year, and a trigger may be a year after it. */
+const AHEAD_MAX_MS = 2 * 366 * 86_400_000;
 
 function readStart(text: string | undefined, now: number): number {
   if (text === undefined) return now;
   const at = parseIsoTime(text)?.ms;
   if (at !== undefined && at >= now && at <= now + AHEAD_MAX_MS) return at;
-  const message = 'starts_at must be an ISO 8601 time from now to 366 days ahead.';
+  const message = 'starts_at must be an ISO 8601 time from now to 732 days ahead.';
   throw invalidFields([{ path: 'starts_at', message }]);
 }
 
