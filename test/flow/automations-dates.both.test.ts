@@ -1,5 +1,5 @@
 // dates in a property of contacts --> the job that starts runs at their hour, after pauses, restarts and beside another node
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { startDates, removeOldEnrolments } from '../../src/features/automations/start.ts';
 import { overlaid } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world.ts';

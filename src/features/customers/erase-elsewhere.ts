@@ -88,7 +88,7 @@ const OVERLAP = 600;
 /** Reports whether a file of text has the address. */
 async function hasAddressIn(content: AsyncIterable<Uint8Array>, emailKey: string): Promise<boolean> {
   const part = findCommonPart(emailKey);
-  let decoder: TextDecoder | undefined;
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
   let text = '';
   const isIn = (): boolean => text.toLowerCase().includes(part) && replaceAddress(text, emailKey) !== text;
   for await (const piece of content) {

@@ -8,6 +8,7 @@ export const ERASED_TABLES: ReadonlySet<string> = new Set([
   'ai_diagnoses',
   'approvals',
   'automation_entries',
+  'automation_occurrences',
   'automation_refusals',
   'automation_run_steps',
   'automation_runs',
