@@ -1381,6 +1381,48 @@ create table topic_confirmation_mails (
 -- The hourly removal of what limits nothing any more.
 create index topic_confirmation_mails_by_age on topic_confirmation_mails (last_at);
 
+-- Forms with which people sign up themselves.
+create table sign_up_forms (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  name text not null,
+  topic_id ${id},
+  -- JSON: the ids of segments.
+  segment_ids text not null,
+  -- Of the confirmation mail; null with a template.
+  sender text,
+  confirmation_template_id ${id},
+  redirect_url text,
+  confirmed_url text,
+  -- JSON: the origins of other sites that may send the form.
+  allowed_origins text not null,
+  enabled integer not null,
+  created_at bigint not null
+);
+create index sign_up_forms_of_team on sign_up_forms (team_id, id);
+
+-- Who signed up and is still to be mailed. A row goes with its mail.
+create table form_sign_ups (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  form_id ${id} not null,
+  email text not null,
+  email_key text not null,
+  language text not null,
+  due_at bigint not null,
+  created_at bigint not null
+);
+create index form_sign_ups_due on form_sign_ups (due_at, id);
+create index form_sign_ups_of_form on form_sign_ups (form_id);
+create index form_sign_ups_of_team on form_sign_ups (team_id, email_key);
+
+-- When an address last signed up with any form of any team; as a hash, because nobody has confirmed anything.
+create table form_sign_up_addresses (
+  email_hash text primary key,
+  last_at bigint not null
+);
+create index form_sign_up_addresses_by_age on form_sign_up_addresses (last_at);
+
 create table contact_imports (
   id ${id} primary key,
   team_id ${id} not null references teams (id),

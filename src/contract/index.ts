@@ -168,7 +168,9 @@ export type UpdateInboxAgentRequest = Schemas['UpdateInboxAgentRequest'];
 export type UpdateInboxThreadRequest = Schemas['UpdateInboxThreadRequest'];
 export type CreateInboundRuleRequest = Schemas['CreateInboundRuleRequest'];
 export type UpdateInboundRuleRequest = Schemas['UpdateInboundRuleRequest'];
+export type CreateFormRequest = Schemas['CreateFormRequest'];
 export type CreateTopicRequest = Schemas['CreateTopicRequest'];
+export type UpdateFormRequest = Schemas['UpdateFormRequest'];
 export type UpdateTopicRequest = Schemas['UpdateTopicRequest'];
 
 /**

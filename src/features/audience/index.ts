@@ -76,8 +76,28 @@ export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
  */
 export { fillFooter, FOOTER_KEYS } from './readers/footer.ts';
 export { formatPostalLines } from './readers/postal-lines.ts';
-export { findContactLanguage, findLanguageProperty, readAcceptLanguage } from './readers/reader-language.ts';
+export {
+  findContactLanguage,
+  findLanguageProperty,
+  readAcceptLanguage,
+  readLanguage,
+} from './readers/reader-language.ts';
 export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } from './readers/reader-texts.ts';
+
+/**
+ * Sign-up: public forms with which people sign up for a topic or for segments. An address becomes a contact only when
+ * it confirms by mail, and nobody can find out from a form which addresses are known.
+ */
+export { eraseSignUps } from './sign-up/forms.store.ts';
+export { TRAP_FIELD } from './sign-up/forms.ts';
+export {
+  confirmSignUp,
+  findOpenForm,
+  readSignUp,
+  requestSignUp,
+  type OpenForm,
+  type SignUp,
+} from './sign-up/sign-up.ts';
 
 /**
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a

@@ -11,7 +11,7 @@ import { RAW_BLOB } from '../../mail/received-emails/index.ts';
 import { suppressionsAmong } from '../../mail/suppressions/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import { addStorage, lockStorage } from '../../tenancy/usage/index.ts';
-import { eraseContact } from '../audience/index.ts';
+import { eraseContact, eraseSignUps } from '../audience/index.ts';
 import { eraseRecipient } from '../campaigns/index.ts';
 import { buildSnippet } from '../inbox/index.ts';
 import {
@@ -103,6 +103,7 @@ async function mustNotSend(erasing: Erasing): Promise<void> {
 /** Erases the contact with the address; returns its id, null if there is none. */
 async function eraseContactAt(ctx: Ctx, erasing: Erasing): Promise<string | null> {
   const { teamId, emailKey } = erasing;
+  erasing.erased.remove('form_sign_ups', await ctx.store.db.tx((tx) => eraseSignUps(tx, teamId, emailKey)));
   try {
     const { id, erased } = await eraseContact(ctx, emailKey);
     for (const [table, rows] of Object.entries(erased)) erasing.erased.remove(table, rows);

@@ -36,6 +36,7 @@ export const ERASED_TABLES: ReadonlySet<string> = new Set([
   'email_tags',
   'emails',
   'events',
+  'form_sign_ups',
   'inbox_draft_files',
   'inbox_drafts',
   'inbox_emails',
@@ -62,6 +63,7 @@ export const KEPT_TABLES_OF_PERSON: Readonly<Record<string, string>> = {
   approvals: 'the call of an app waits for a decision; repeat the erasure after it',
   audit_log: 'shows who changed what; entries cannot be changed, and are removed after audit.retention_days',
   automation_versions: SETTING,
+  sign_up_forms: SETTING,
   broadcasts: SETTING,
   events: 'tells endpoints which contact was erased; removed after retention_days of the plan',
   idempotency_keys: 'prevents that a repeated call sends twice; removed after a day',
@@ -82,6 +84,7 @@ export const KEPT_TABLES_OF_PERSON: Readonly<Record<string, string>> = {
 export const HASHED_TABLES: Readonly<Record<string, string>> = {
   broadcast_recipients: 'a hash, so that the address does not get the same broadcast again; removed with its report',
   consent_records: 'a hash, so that an address that is added again stays opted out, and as proof of decisions',
+  form_sign_up_addresses: 'a hash, which limits how often the address can be signed up; removed by its age',
   topic_confirmation_mails:
     'a hash, which limits how often the address is asked to confirm a topic; removed by its age',
 };

@@ -489,7 +489,7 @@ describe('the approval of a broadcast to several segments without the recipients
       exclude_segment_ids: [excluded],
       not_received_from: [november],
     };
-    const held = await stage.call(token, 'POST', '/broadcasts', { ...desk.draft, ...target, send: true });
+    const held = await stage.call(token, 'POST', '/broadcasts', { ...stage.desk.draft, ...target, send: true });
     const approvalId = held.body.details?.approval_id as string;
     const path = `/approvals/${approvalId}`;
     const { content, about } = (await stage.desk.call('GET', path)).body;

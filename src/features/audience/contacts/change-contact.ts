@@ -216,7 +216,8 @@ function update(store: Store, tx: Executor, before: ContactRow, { input, declare
   return writeChange(store, tx, { before, change, declared, source: 'api', by });
 }
 
-async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
+/** Counts a new contact. Throws if it exceeds the limit of the plan. */
+export async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
   const { contact_limit: limit } = await loadPlan(store, tx, teamId);
   if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
   throw refuse('validation_error', {
