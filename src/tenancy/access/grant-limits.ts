@@ -1,6 +1,5 @@
 import type { Effect } from '../../contract/index.ts';
 import { refuse, Refusal } from '../../platform/refusal.ts';
-import type { Actor } from './access.ts';
 
 /** Limits of an app in addition to its scopes. */
 export interface GrantLimits {
@@ -41,18 +40,6 @@ export function decideAdmission(limits: GrantLimits, effect: Effect): Admission 
   if (why === undefined) return 'may';
   if (limits.recipients === 'own_domains') return beyond('recipients', why);
   return limits.emailsPerDay === null ? 'may' : beyond('emails_per_day', why);
-}
-
-/**
- * Throws if an app would change mail of others that its limits do not let it change. Called in the transaction of a
- * change for which the app was admitted because it alone had written the draft: somebody else may have changed the
- * draft since, for example while a file was fetched.
- */
-export function mustMayAlter(actor: Actor, { isOwn }: { isOwn: boolean }): void {
-  if (isOwn || actor.kind !== 'oauth_grant' || decideAdmission(actor.limits, 'alters_mail') === 'may') return;
-  throw refuse('invalid_permission', {
-    say: 'Nothing was changed, because somebody else changed this at the same time. Read it again, and repeat the request.',
-  });
 }
 
 /**

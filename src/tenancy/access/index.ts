@@ -21,12 +21,12 @@ export {
   type Approved,
   authorize,
   authorizeFields,
+  mustMayAlter,
 } from './access.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export {
   countsAsRecipient,
   decideAdmission,
-  mustMayAlter,
   beyond,
   APPROVAL_ABOVE,
   BeyondUnapproved,

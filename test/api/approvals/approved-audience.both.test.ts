@@ -503,7 +503,9 @@ describe('the approval of a broadcast to several segments without the recipients
     });
     expect(about).toMatchObject({ recipients: 3 });
     // The app cannot change who is excluded.
-    expect(said(await stage.call(token, 'DELETE', `/contacts/${emails[0]}/segments/${excluded}`))).toMatch(UNTIL_DECIDED);
+    expect(said(await stage.call(token, 'DELETE', `/contacts/${emails[0]}/segments/${excluded}`))).toMatch(
+      UNTIL_DECIDED,
+    );
     expect([(await outOf(emails[0])).status, (await into(emails[1])).status]).toEqual([200, 200]);
     expect((await stage.desk.call('GET', path)).body.content).toMatchObject({
       is_changed: true,

@@ -189,7 +189,11 @@ export interface IdWindow {
 export async function sampleAudience(
   db: Executor,
   teamId: string,
-  { filter, conditions, windows }: {
+  {
+    filter,
+    conditions,
+    windows,
+  }: {
     filter: Filter;
     conditions: readonly ContactCondition[];
     windows: readonly IdWindow[];

@@ -578,8 +578,7 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   if (!read) {
     // What is created, or what is done otherwise, unless it is shown as a message.
     const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
-    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId))
-      changes.push(...toCreation(body));
+    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(body));
     return;
   }
   const before = (await read(ctx, call)) as Fields;

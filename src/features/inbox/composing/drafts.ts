@@ -161,7 +161,7 @@ async function filledDraft(
     to,
     subject: now.subject,
   });
-  const isReply = threadId != null;
+  const isReply = threadId !== null && threadId !== undefined;
   return {
     ...written,
     html: written.html ?? null,
