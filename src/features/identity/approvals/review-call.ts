@@ -578,7 +578,9 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   if (!read) {
     // What is created, or what is done otherwise, unless it is shown as a message.
     const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
-    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(body));
+    // The fields of a list are its items, by their positions.
+    const fields = Array.isArray(call.body) ? { ...call.body } : body;
+    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(fields));
     return;
   }
   const before = (await read(ctx, call)) as Fields;
