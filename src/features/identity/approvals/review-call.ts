@@ -577,7 +577,7 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
   if (!read) {
     // What is created, or what is done otherwise, unless it is shown as a message.
-    const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
+    const isShown = messages.length > 0 && operationId !== 'createInboxDraft' && !OF_RUNS.has(operationId);
     // The fields of a list are its items, by their positions.
     const fields = Array.isArray(call.body) ? { ...call.body } : body;
     if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(fields));
