@@ -147,7 +147,7 @@ describe('POST /broadcasts/{id}/duplicate', () => {
     expect(await targetOf(copy)).toMatchObject({ exclude_segment_ids: others, not_received_from: ids });
     await desk.call('POST', `/broadcasts/${id}/cancel`);
     const { status, body } = await desk.call('POST', `/broadcasts/${id}/duplicate`, { remaining: true });
-    expect(status).toBe(422);
+    expect(status).toBe(400);
     expect(body.message).toContain('which has 20 already, the limit');
   });
 });
