@@ -79,6 +79,8 @@ function messageText(message: Message): string {
   return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
 }
 
+const joinNames = (named: readonly { name: string }[] = []): string => named.map(({ name }) => name).join(', ');
+
 /** Formats everything that a person approves, as the page of the server does. */
 function contentText({ objects, messages, sender, audience, automation, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
@@ -88,10 +90,13 @@ function contentText({ objects, messages, sender, audience, automation, changes 
     ({ field, id, name }) => `${capitalise(field.replace(/_id$/, ''))}: ${escapeUnseen(name)} (${escapeUnseen(id)})`,
   );
   const whom = lines({
-    Segment: audience?.segment_name ?? '',
+    Segment: joinNames(audience?.segments),
+    'Without segment': joinNames(audience?.exclude_segments),
+    'Not to recipients of': joinNames(audience?.not_received_from),
+    'Only to those who have not opened': audience?.received_but_not_opened?.name ?? '',
     Topic: audience?.topic_name ?? '',
     Contacts: audience
-      ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} subscribed${earlier}`
+      ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} of them get it${earlier}`
       : '',
     'Sender identity': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
@@ -105,6 +110,7 @@ function contentText({ objects, messages, sender, audience, automation, changes 
           AUTOMATION: automation.name ?? '',
           Status: automation.status ?? '',
           'Runs again': automation.reentry ?? '',
+          'Ends on': automation.exit_on.join(', '),
         }),
         ...automation.steps.map((step) => `- ${escapeUnseen(step)}`),
       ]

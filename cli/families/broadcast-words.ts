@@ -2,7 +2,7 @@ import { adviseFor, type AnswerOf, type ItemIn } from './family.ts';
 
 export type Broadcast = ItemIn<'listBroadcasts' | 'getBroadcast'>;
 
-/** Advises how to resume a broadcast that is held. */
+/** Advises how to resume a broadcast that is paused or held. */
 export const resumeIt = adviseFor('Resume it with', 'resumeBroadcast');
 
 /** Describes the progress of sending in a few words. */
@@ -14,6 +14,17 @@ export const broadcastProgressInWords = ({ recipients, excluded, total }: Broadc
 export const heldInWords = ({ reason, detail }: NonNullable<Broadcast['held']>): string =>
   detail === null ? reason : `${reason}, ${detail}`;
 
+/** Describes who paused a broadcast, and when. */
+export function pausedInWords({ since, by }: NonNullable<Broadcast['paused']>): string {
+  const who = by.name ?? 'a key without a name';
+  const kind = { user: '', api_key: 'the key ', app: 'the app ' }[by.kind];
+  return `since ${since} by ${kind}${who}`;
+}
+
+/** Describes the end of a pause or a hold, and a hold that remains. */
+export const resumedInWords = ({ id, held }: AnswerOf<'resumeBroadcast'>): string =>
+  held === null ? `Resumed  ${id}` : `The pause of ${id} has ended. It is still on hold: ${heldInWords(held)}.`;
+
 /** Lists the counts above zero in a few words. */
 export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
   Object.entries(counts)
@@ -21,15 +32,16 @@ export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
 
-/** Describes status, progress and what it waits for, in a line each. */
+/** Describes status, progress and the reason why it waits, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
-  const { status, held } = broadcast;
+  const { status, held, paused } = broadcast;
   const [reason, next, waits] =
     'failed_reason' in broadcast
       ? [broadcast.failed_reason, broadcast.next_at, broadcast.waiting_reason]
       : [null, null, null];
   return [
     `${status}  ${broadcastProgressInWords(broadcast)}`,
+    ...(paused === null ? [] : [`Paused ${pausedInWords(paused)}.`]),
     ...(held === null ? [] : [`On hold: ${heldInWords(held)}.`]),
     ...(reason === null ? [] : [`Failed: ${reason}.`]),
     ...(next === null
@@ -56,17 +68,34 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
-/** Lists the checks that a send would make, a line each. */
-export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastChecklist'>): string {
+type Checklist = AnswerOf<'getBroadcastChecklist'>;
+
+const joinNames = (named: readonly { name: string }[]): string => named.map(({ name }) => name).join(', ');
+
+/** Describes who would get the broadcast now, and why the others would not. */
+function audienceInWords(audience: NonNullable<Checklist['audience']>): string[] {
+  const { segments, exclude_segments: without, not_received_from: earlier, received_but_not_opened: opened } = audience;
+  const { contacts, recipients, excluded } = audience;
+  return [
+    `To ${joinNames(segments)}: ${recipients} of ${contacts} ${contacts === 1 ? 'contact' : 'contacts'}`,
+    ...(without.length === 0 ? [] : [`Without ${joinNames(without)}`]),
+    ...(earlier.length === 0 ? [] : [`Not to those who received ${joinNames(earlier)}`]),
+    ...(opened === null ? [] : [`Only to those who received ${opened.name} and have not opened it`]),
+    ...excluded.filter((one) => one.contacts > 0).map((one) => `- ${one.contacts} ${one.reason}`),
+    '',
+  ];
+}
+
+/** Lists who would get the broadcast, and the checks that a send would make, a line each. */
+export function checklistInWords({ gate, audience, checks }: Checklist): string {
   const lines = [
     ...gate.map((item) => ({ state: item.ok ? 'ok' : 'missing', name: item.name, message: item.message, details: [] })),
     ...checks.map((check) => ({ ...check, state: check.status === 'pass' ? 'ok' : check.status })),
   ];
-  return lines
-    .map(({ state, name: what, message, details }) =>
-      [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
-    )
-    .join('\n');
+  const said = lines.map(({ state, name: what, message, details }) =>
+    [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
+  );
+  return [...(audience === null ? [] : audienceInWords(audience)), ...said].join('\n');
 }
 
 /** Shows subject and text as recipients read them, and the variables without a value. */

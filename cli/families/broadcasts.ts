@@ -4,7 +4,9 @@ import {
   checklistInWords,
   countsInWords,
   heldInWords,
+  pausedInWords,
   previewInWords,
+  resumedInWords,
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
@@ -24,14 +26,19 @@ const TONES: Record<Broadcast['status'], Tone> = {
 
 const isDraft = ({ status }: Broadcast): boolean => status === 'draft';
 const isUnderWay = ({ status }: Broadcast): boolean => ['scheduled', 'queued', 'sending'].includes(status);
+const listStops = ({ held, paused }: Broadcast): string[] => [
+  ...(paused === null ? [] : ['paused']),
+  ...(held === null ? [] : ['held']),
+];
 const ONLY_DRAFTS = { when: isDraft, says: 'only for a draft' };
 
 const fields: Fields<Broadcast> = {
   status: {
-    words: ({ status, held }) => (held === null ? status : `${status}, held`),
-    tone: ({ status, held }) => (held === null ? TONES[status] : 'bad'),
+    words: (one) => [one.status, ...listStops(one)].join(', '),
+    tone: ({ status, held, paused }) => (held !== null ? 'bad' : paused === null ? TONES[status] : 'attention'),
   },
   held: { value: ({ held }) => (held === null ? '' : `since ${held.since}: ${heldInWords(held)}`) },
+  paused: { value: ({ paused }) => (paused === null ? '' : pausedInWords(paused)) },
   changed_by_app: 'Written by app',
   excluded: 'Excluded',
   total: 'Members',
@@ -54,7 +61,7 @@ export const broadcasts = withRemaining({
       },
     },
     columns: ['id', 'name', 'status', 'recipients', 'created_at'],
-    wide: ['changed_by_app', 'scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held'],
+    wide: ['changed_by_app', 'scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held', 'paused'],
     asked: ['excluded', 'total', 'audience_id'],
   }),
   get: declareDetail('getBroadcast', {
@@ -78,6 +85,12 @@ export const broadcasts = withRemaining({
       local_time: { label: 'At the local hour', either: ['yes', ''] },
       excluded: { label: 'Excluded', shown: 'asked' },
       total: { label: 'Members', shown: 'asked' },
+      segment_ids: { label: 'Segments', value: ({ segment_ids: ids }) => ids.join(', ') },
+      exclude_segment_ids: { label: 'Without segments', value: ({ exclude_segment_ids: ids }) => ids.join(', ') },
+      not_received_from: { label: 'Not received', value: ({ not_received_from: ids }) => ids.join(', ') },
+      received_but_not_opened: { label: 'Not opened', kind: 'text' },
+      duplicated_from: { label: 'Copied from', kind: 'text' },
+      segment_id: { shown: 'asked' },
       audience_id: { shown: 'asked' },
     },
     columns: [
@@ -86,6 +99,7 @@ export const broadcasts = withRemaining({
       'status',
       'recipients',
       'held',
+      'paused',
       'counts',
       'waiting_reason',
       'next_at',
@@ -94,7 +108,11 @@ export const broadcasts = withRemaining({
       'created_at',
       'scheduled_at',
       'sent_at',
-      'segment_id',
+      'segment_ids',
+      'exclude_segment_ids',
+      'not_received_from',
+      'received_but_not_opened',
+      'duplicated_from',
       'topic_id',
       'template_id',
       'from',
@@ -107,11 +125,12 @@ export const broadcasts = withRemaining({
       'local_time',
       'excluded',
       'total',
+      'segment_id',
       'audience_id',
       'text',
       'html',
     ],
-    hint: (broadcast) => (broadcast.held === null ? undefined : resumeIt(broadcast)),
+    hint: (broadcast) => (listStops(broadcast).length === 0 ? undefined : resumeIt(broadcast)),
   }),
   actions: [
     declareAction('createBroadcast'),
@@ -123,14 +142,29 @@ export const broadcasts = withRemaining({
     }),
     declareAction('cancelBroadcast', {
       only: {
-        when: (broadcast: Broadcast) => isUnderWay(broadcast) || broadcast.held !== null,
-        says: 'only for a broadcast that is scheduled, queued, sending or on hold',
+        when: (broadcast: Broadcast) => isUnderWay(broadcast) || listStops(broadcast).length > 0,
+        says: 'only for a broadcast that is scheduled, queued, sending, paused or on hold',
       },
       done: 'Canceled',
     }),
+    declareAction('pauseBroadcast', {
+      only: {
+        // Only the server knows whether emails of a sent broadcast are still in the queue.
+        when: (broadcast: Broadcast) =>
+          (isUnderWay(broadcast) || broadcast.status === 'sent') && broadcast.paused === null,
+        says: 'only for a broadcast that is scheduled, queued, sending or has emails in the queue',
+      },
+      done: 'Paused',
+      hint: adviseFor('Resume it with', 'resumeBroadcast'),
+    }),
     declareAction('resumeBroadcast', {
-      only: { when: ({ held }: Broadcast) => held !== null, says: 'only for a broadcast that is on hold' },
+      only: {
+        when: (broadcast: Broadcast) => listStops(broadcast).length > 0,
+        says: 'only for a broadcast that is paused or on hold',
+      },
       done: 'Resumed',
+      describe: resumedInWords,
+      hint: (answer) => (answer.held === null ? undefined : resumeIt(answer)),
     }),
     declareAction('duplicateBroadcast'),
     declareAction('deleteBroadcast', { only: ONLY_DRAFTS }),

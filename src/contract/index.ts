@@ -150,7 +150,9 @@ export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
 export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
 export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
+export type DuplicateBroadcastRequest = Schemas['DuplicateBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
+export type ContactImportPreview = Schemas['ContactImportPreview'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type EraseAddressRequest = Schemas['EraseAddressRequest'];
 export type Erasure = Schemas['Erasure'];
@@ -166,7 +168,9 @@ export type UpdateInboxAgentRequest = Schemas['UpdateInboxAgentRequest'];
 export type UpdateInboxThreadRequest = Schemas['UpdateInboxThreadRequest'];
 export type CreateInboundRuleRequest = Schemas['CreateInboundRuleRequest'];
 export type UpdateInboundRuleRequest = Schemas['UpdateInboundRuleRequest'];
+export type CreateFormRequest = Schemas['CreateFormRequest'];
 export type CreateTopicRequest = Schemas['CreateTopicRequest'];
+export type UpdateFormRequest = Schemas['UpdateFormRequest'];
 export type UpdateTopicRequest = Schemas['UpdateTopicRequest'];
 
 /**

@@ -18,6 +18,7 @@ function inTurn(...looks: object[]): (asked: Asked) => Reply {
         excluded: 0,
         total: null,
         held: null,
+        paused: null,
         failed_reason: null,
         next_at: null,
         ...seen,
@@ -26,6 +27,7 @@ function inTurn(...looks: object[]): (asked: Asked) => Reply {
   };
 }
 
+const PAUSED = { since: '2026-11-20T09:30:00.000Z', by: { kind: 'user', name: 'Ada' } };
 const watch = (...looks: object[]) => speak(['broadcasts', 'send', ID, '--watch'], inTurn(...looks));
 
 it('rasket broadcasts send --watch follows a broadcast until all its emails are created', async () => {
@@ -55,12 +57,36 @@ it('rasket broadcasts send --watch ends when the next contacts are due later', a
 
 it.each([
   [{ status: 'sending', held: { reason: 'too many bounces', since: '2026-11-20T09:30:00.000Z' } }, 'too many bounces'],
+  [{ status: 'sending', paused: PAUSED }, 'Paused since 2026-11-20T09:30:00.000Z by Ada.'],
   [{ status: 'failed', failed_reason: 'its domain is gone' }, 'its domain is gone'],
   [{ status: 'canceled' }, ''],
 ])('rasket broadcasts send --watch fails for a stopped broadcast: %j', async (look, said) => {
   const { code, stderr } = await watch(look);
   expect(code).not.toBe(0);
   expect(stderr).toContain(said);
+});
+
+it('rasket broadcasts resume --watch follows the broadcast, and fails for one that is paused again', async () => {
+  const looks = [
+    { status: 'sending', recipients: 500, total: 900 },
+    { status: 'sent', recipients: 900, total: 900 },
+  ];
+  const resumed = await speak(['broadcasts', 'resume', ID, '--watch'], inTurn(...looks));
+  expect(resumed).toMatchObject({ code: 0, stdout: 'sent  900 of 900: 900 emails, 0 excluded\n' });
+  expect(resumed.asked[0]).toMatchObject({ method: 'POST', path: `/broadcasts/${ID}/resume` });
+  const again = await speak(['broadcasts', 'resume', ID, '--watch'], inTurn({ status: 'sending', paused: PAUSED }));
+  expect(again.code).not.toBe(0);
+  expect(again.stderr).toContain('Paused since');
+});
+
+it('rasket broadcasts resume reports a hold that remains after a pause', async () => {
+  const held = { reason: 'bounces', since: '2026-11-20T09:30:00.000Z', detail: '9 of 90 emails bounced (10 %)' };
+  const { code, stdout, stderr } = await speak(['broadcasts', 'resume', ID], () => ({
+    status: 200,
+    body: { object: 'broadcast', id: ID, held },
+  }));
+  expect(code).toBe(0);
+  expect(stdout + stderr).toContain('It is still on hold: bounces, 9 of 90 emails bounced (10 %).');
 });
 
 it('rasket broadcasts send --watch --json prints the final broadcast', async () => {

@@ -233,3 +233,44 @@ it(
   },
   WITHIN_MS,
 );
+
+/** Sends a broadcast to one other contact and waits until it has arrived, so that older mail has been claimed. */
+async function sendMarker({ program, arrivals, arrived }: Scenery, address: string): Promise<void> {
+  await call(program, 'POST', '/contacts', { email: address });
+  const filter = { field: 'email', op: 'eq', value: address };
+  const { id: segment } = await call(program, 'POST', '/segments', { name: address, filter });
+  const marker = { from: program.from, subject: 'Marker', segment_id: segment, text: 'Hello', send: true };
+  await call(program, 'POST', '/broadcasts', marker);
+  while (!arrivals.has(address)) await arrived(arrivals.size + 1);
+}
+
+it(
+  'a paused broadcast stays paused through two kills, and after a resume each contact gets it once',
+  async () => {
+    const scenery = await setUp();
+    const { program, arrivals, arrived } = scenery;
+    const countReaders = (): number => few.filter((address) => arrivals.has(address)).length;
+    const id = await begin(program, few);
+    await arrived(Math.ceil(FEW / 10));
+    await call(program, 'POST', `/broadcasts/${id}/pause`);
+    const { recipients } = await call(program, 'GET', `/broadcasts/${id}`);
+    await program.kill();
+    await program.start();
+    await sendMarker(scenery, 'first@marker.example.org');
+    const before = countReaders();
+    expect(before).toBeLessThan(FEW);
+    await program.kill();
+    await program.start();
+    await sendMarker(scenery, 'second@marker.example.org');
+    expect(countReaders()).toBe(before);
+    expect(await call(program, 'GET', `/broadcasts/${id}`)).toMatchObject({ recipients });
+    await call(program, 'POST', `/broadcasts/${id}/resume`);
+    await expect
+      .poll(async () => (await call(program, 'GET', `/broadcasts/${id}`)).status, { timeout: 120_000 })
+      .toBe('sent');
+    await allOver(scenery, few);
+    count(scenery, few, { pausedAt: before });
+    expect((await reportedBy(program, id)).sort()).toEqual(few.toSorted());
+  },
+  WITHIN_MS,
+);

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { broadcastExclusions, broadcastLinks, broadcastRecipients, broadcasts } from '../../families/index.ts';
-import { declareFamily } from '../declare-family.ts';
+import { declareFamily, type ActionByHand } from '../declare-family.ts';
+
+const WATCHED: ActionByHand = {
+  add: (command) => command.option('--watch', 'show the progress until all its emails are created'),
+  run: async (...call) => (await import('./send.ts')).runSend(...call),
+};
 
 export function addBroadcastCommands(program: Command): void {
   declareFamily(program, broadcasts, {
@@ -9,10 +14,8 @@ export function addBroadcastCommands(program: Command): void {
         add: (command) => command.option('--open', 'show the HTML in a browser; its scripts do not run'),
         run: async (...call) => (await import('./preview.ts')).runPreview(...call),
       },
-      send: {
-        add: (command) => command.option('--watch', 'show the progress until all its emails are created'),
-        run: async (...call) => (await import('./send.ts')).runSend(...call),
-      },
+      send: WATCHED,
+      resume: WATCHED,
       checklist: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },
       checks: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },
     },

@@ -17,23 +17,25 @@ export async function runSend(session: Session, call: Call): Promise<void> {
   const answer = await client.call(...buildCall(call.action, path, body));
   if (call.options['watch'] !== true) return printResponse(session, call, answer, body);
   const last = await follow(session, (answer as { id: string }).id);
-  if (last.held !== null || last.status === 'canceled' || last.status === 'failed') session.fail();
+  const isStopped = last.held !== null || last.paused !== null;
+  if (isStopped || last.status === 'canceled' || last.status === 'failed') session.fail();
   if (isJson) return terminal.printJson(last);
   const [said = '', ...more] = broadcastInWords(last);
   terminal.print(said);
   for (const line of more) terminal.warn(`rasket: ${cleanLines(line)}`);
-  if (last.held !== null) session.advise(resumeIt(last));
+  if (isStopped) session.advise(resumeIt(last));
 }
 
 /**
- * Follows until there is nothing to wait for: a broadcast that is scheduled for later or held would be waited for in
- * vain.
+ * Follows until there is nothing to wait for: a broadcast that is scheduled for later, paused or held would be waited for
+ * in vain.
  */
 async function follow({ client, terminal }: Session, id: string): Promise<Broadcast> {
   for (;;) {
     const seen = await client.call('getBroadcast', { path: { broadcast_id: id } });
     const isForLater = seen.next_at !== null && Date.parse(seen.next_at) > Date.now();
-    const isOver = isForLater || seen.held !== null || (seen.status !== 'queued' && seen.status !== 'sending');
+    const isStopped = seen.held !== null || seen.paused !== null;
+    const isOver = isForLater || isStopped || (seen.status !== 'queued' && seen.status !== 'sending');
     const done = seen.recipients + seen.excluded;
     const bar = progressBar(done, Math.max(seen.total ?? 0, done), `${seen.excluded} excluded`, terminal.columns);
     terminal.progress(isOver ? '' : bar);

@@ -3,6 +3,7 @@
  * if its contact is deleted or changed. This part does not depend on broadcasts.
  */
 export {
+  countErasedRecipients,
   eraseRecipient,
   insertRecipients,
   removeLinks,
@@ -18,9 +19,20 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
 export { listSubjects } from './broadcasts/ab-test.ts';
-export { hasGrown } from './broadcasts/audience-growth.ts';
+export {
+  countRecipients,
+  hasGrown,
+  listEarlier,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
+  type Target,
+} from './broadcasts/audience.ts';
 export {
   broadcastNames,
+  broadcastsAmong,
   countBroadcasts,
   countRestored,
   endedReport,
@@ -28,6 +40,7 @@ export {
   forgetReport,
   holdRestored,
   mailHoldsAmong,
+  markReportRemoved,
   resumeRestored,
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';
@@ -36,7 +49,7 @@ export { composeStepBodies, composeStepMail, countChars, readFallbacks } from '.
 export {
   beginBroadcast,
   claimDueBroadcasts,
-  endPausesAfter,
+  endWaitsAfter,
   finishBroadcast,
   saveProgress,
 } from './broadcasts/leases.store.ts';
@@ -52,4 +65,5 @@ export {
   type MergedMail,
 } from './broadcasts/merge-values.ts';
 export { getBroadcast, listBroadcasts, listPropertyUsers } from './broadcasts/read-broadcasts.ts';
+export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

@@ -4,6 +4,7 @@ import {
   createBroadcast,
   deleteBroadcast,
   duplicateBroadcast,
+  pauseBroadcast,
   resumeBroadcast,
   updateBroadcast,
 } from './broadcasts/change-broadcast.ts';
@@ -36,8 +37,9 @@ export const broadcasts = {
   deleteBroadcast: (ctx, { path }) => deleteBroadcast(ctx, path.broadcast_id),
   sendBroadcast: (ctx, { path, body }) => sendBroadcast(ctx, path.broadcast_id, body),
   cancelBroadcast: (ctx, { path }) => thenFreeMail(ctx, cancelBroadcast(ctx, path.broadcast_id)),
+  pauseBroadcast: (ctx, { path }) => pauseBroadcast(ctx, path.broadcast_id),
   resumeBroadcast: (ctx, { path }) => thenFreeMail(ctx, resumeBroadcast(ctx, path.broadcast_id)),
-  duplicateBroadcast: (ctx, { path }) => duplicateBroadcast(ctx, path.broadcast_id),
+  duplicateBroadcast: (ctx, { path, body }) => duplicateBroadcast(ctx, path.broadcast_id, body),
   listBroadcastRecipients: (ctx, { path, query }) =>
     listBroadcastRecipients(ctx, path.broadcast_id, query, readPage(query)),
   listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, readPage(query)),
@@ -48,7 +50,7 @@ export const broadcasts = {
   runBroadcastChecks: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
 } satisfies OperationTable<World, { services: { accept: Accept; wakeQueue: () => void } }>;
 
-/** Waits for a change that ends a hold, and then releases the mail of the broadcast or removes it from the queue. */
+/** Waits for a change that ends a hold or a pause, and then releases the mail of the broadcast or removes it from the queue. */
 async function thenFreeMail<Answer extends { id: string }>(
   { store, services }: { store: World; services: { wakeQueue: () => void } },
   change: Promise<Answer>,

@@ -16,6 +16,7 @@ export {
   trashedThreads,
   wakingThreads,
 } from './store/remove.store.ts';
+export { deleteExpiredAnswering } from './store/answering.store.ts';
 export { buildSnippet, lockThread, updateThreadRow } from './store/threads.store.ts';
 
 /**

@@ -12,6 +12,8 @@ export { recoverDeliveries } from './recover.ts';
 export { isBulk, laneNumber } from './lanes.ts';
 export {
   COVER_MAIL,
+  HOLDS_MAIL,
+  MAIL_HOLD_REASON,
   findHoldOn,
   holdsById,
   holdPage,

@@ -362,16 +362,22 @@ interface HoldOnMail extends Pick<HoldRow, 'id' | 'value' | 'reason'> {
 /** Reasons for a hold on a broadcast that also apply to its mail in the queue. */
 export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
+/** Selects the broadcasts whose mail in the queue must not be delivered. */
+export const HOLDS_MAIL = `(held_reason in ${COVER_MAIL} or paused_at is not null)`;
+
+/** The reason why the mail of such a broadcast is not delivered. */
+export const MAIL_HOLD_REASON = `case when held_reason in ${COVER_MAIL} then held_reason else 'paused' end`;
+
 /**
- * Returns these holds and those of the given broadcasts that are on hold themselves, in one statement. Such a hold has
- * the id of its broadcast.
+ * Returns these holds and those of the given broadcasts that are on hold or paused themselves, in one statement. Such a
+ * hold has the id of its broadcast.
  */
 export function holdsOnMail(db: Executor, broadcastIds: readonly string[]): Promise<HoldOnMail[]> {
   if (broadcastIds.length === 0) return holdsInForce(db);
   const among = uuidsIn(db.dialect, 'id', broadcastIds);
   const sql = `select id, kind, value, reason from queue_holds
-    union all select id, 'broadcast_id' as kind, cast(id as text) as value, held_reason as reason from broadcasts
-      where ${among.sql} and held_reason in ${COVER_MAIL}`;
+    union all select id, 'broadcast_id' as kind, cast(id as text) as value, ${MAIL_HOLD_REASON} as reason from broadcasts
+      where ${among.sql} and ${HOLDS_MAIL}`;
   return db.all(sql, [among.value]);
 }
 

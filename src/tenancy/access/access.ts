@@ -150,7 +150,7 @@ export interface Approved {
   audience: string | null;
 }
 
-export const NOT_APPROVED: Approved = { contacts: null, audience: null };
+const NOT_APPROVED: Approved = { contacts: null, audience: null };
 
 export const readApproved = (actor: Actor): Approved =>
   actor.kind === 'oauth_grant'

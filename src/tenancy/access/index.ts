@@ -17,7 +17,6 @@ export {
   readPinnedDomain,
   readAppName,
   readGrantId,
-  NOT_APPROVED,
   readApproved,
   type Approved,
   authorize,

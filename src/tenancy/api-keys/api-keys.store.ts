@@ -52,6 +52,9 @@ export const findByTokenHash = (db: Executor, tokenHash: string): Promise<Creden
     [tokenHash],
   );
 
+export const findKeyName = async (db: Executor, id: string): Promise<string | null> =>
+  (await db.get<{ name: string }>('select name from api_keys where id = ?', [id]))?.name ?? null;
+
 export const findKeyStatus = (
   db: Executor,
   keyId: string,

@@ -16,3 +16,4 @@ export {
   listApiKeys,
   updateApiKey,
 } from './api-keys.ts';
+export { findKeyName } from './api-keys.store.ts';

@@ -54,7 +54,7 @@ it('the approval page shows the text of a broadcast and the number of its recipi
   const fields = { segment_id: segment.id, from: `a@${stage.desk.domain.name}`, ...words };
   const broadcast = (await stage.desk.call('POST', '/broadcasts', fields)).body;
   const { text } = await openPage(stage.owner, await stage.held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
-  for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3 contacts, 2 subscribed'])
+  for (const says of ['Broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3 contacts, 2 of them get it'])
     expect(text).toContain(says);
   const created = await stage.held(token, 'POST', '/broadcasts', { ...fields, send: true });
   expect((await openPage(stage.owner, created)).text).toContain('Readers of July');

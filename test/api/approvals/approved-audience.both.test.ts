@@ -465,3 +465,55 @@ describe('an approved broadcast whose segment has grown', () => {
     expect(await stage.desk.get(id)).toMatchObject({ status: 'sent', recipients: 3 });
   });
 });
+
+describe('the approval of a broadcast to several segments without the recipients of others', () => {
+  it('shows the final number and the names, and is refused when excluded contacts were exchanged', async () => {
+    const name = `Excluded ${++count}`;
+    const excluded = (await stage.desk.call('POST', '/segments', { name })).body.id as string;
+    const segments = [await createSegment(), await createSegment()];
+    const both = { segments: segments.map((id) => ({ id })) };
+    const emails: string[] = [];
+    for (let n = 0; n < 4; n++) emails.push(await contact(both));
+    const into = (email: string | undefined) => stage.desk.call('POST', `/contacts/${email}/segments/${excluded}`);
+    const outOf = (email: string | undefined) => stage.desk.call('DELETE', `/contacts/${email}/segments/${excluded}`);
+    expect((await into(emails[0])).status).toBe(200);
+    const earlier = await createSegment();
+    const first = await contact({ segments: [{ id: segments[0] }, { id: earlier }] });
+    const november = await stage.desk.make({ name: 'November', segment_id: earlier, send: true });
+    await stage.scene.settled();
+    expect(mailsTo(stage.scene, first)).toHaveLength(1);
+    const token = await stage.tokenFor('broadcasts');
+    const target = {
+      segment_id: null,
+      segment_ids: segments,
+      exclude_segment_ids: [excluded],
+      not_received_from: [november],
+    };
+    const held = await stage.call(token, 'POST', '/broadcasts', { ...stage.desk.draft, ...target, send: true });
+    const approvalId = held.body.details?.approval_id as string;
+    const path = `/approvals/${approvalId}`;
+    const { content, about } = (await stage.desk.call('GET', path)).body;
+    expect(content.audience).toMatchObject({
+      segments: segments.map((id) => ({ id })),
+      exclude_segments: [{ id: excluded, name }],
+      not_received_from: [{ id: november, name: 'November' }],
+      received_but_not_opened: null,
+      contacts: 5,
+      subscribed: 3,
+    });
+    expect(about).toMatchObject({ recipients: 3 });
+    // The app cannot change who is excluded.
+    expect(said(await stage.call(token, 'DELETE', `/contacts/${emails[0]}/segments/${excluded}`))).toMatch(UNTIL_DECIDED);
+    expect([(await outOf(emails[0])).status, (await into(emails[1])).status]).toEqual([200, 200]);
+    expect((await stage.desk.call('GET', path)).body.content).toMatchObject({
+      is_changed: true,
+      audience: { subscribed: 3, subscribed_before: 3 },
+    });
+    expect(said(await stage.approve(approvalId))).toMatch(/^422 This would now go to other contacts/);
+    expect([(await into(emails[0])).status, (await outOf(emails[1])).status]).toEqual([200, 200]);
+    expect((await stage.approve(approvalId)).body.status).toBe('done');
+    await stage.scene.settled();
+    expect(emails.map((email) => mailsTo(stage.scene, email).length)).toEqual([0, 1, 1, 1]);
+    expect(mailsTo(stage.scene, first)).toHaveLength(1);
+  });
+});

@@ -147,7 +147,7 @@ describe('the content of an approval', () => {
       'of any kind',
       'Example GmbH',
       'Readers',
-      '3 contacts, 2 subscribed',
+      '3 contacts, 2 of them get it',
     ]);
   });
 

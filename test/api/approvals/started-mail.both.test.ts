@@ -92,6 +92,23 @@ it('each event of an app counts as one recipient towards approval_above, and tho
   expect(outcomes).toEqual(['202', '202', HELD, HELD]);
 });
 
+it('each contact that an app enrols counts as one recipient, and the approval shows the automation and the contact', async () => {
+  const token = await tokenFor(1);
+  const { graph } = await graphOfEvent();
+  const { id } = (await stage.desk.call('POST', '/automations', { ...graph, status: 'enabled' })).body;
+  const enrol = (email: string) => stage.call(token, 'POST', `/automations/${id}/runs`, { email });
+  expect(outcome(await enrol(await newContact()))).toBe('201');
+  const email = await newContact();
+  const held = await enrol(email);
+  expect(outcome(held)).toBe(HELD);
+  const path = `/approvals/${held.body.details.approval_id}`;
+  const { content } = (await stage.owner.call('GET', path)).body;
+  expect(content.automation.steps).toHaveLength(2);
+  expect(content.changes).toContainEqual({ field: 'email', before: null, after: email });
+  expect((await stage.owner.call('POST', `${path}/approve`, {})).body.status).toBe('done');
+  expect((await stage.desk.call('GET', `/automations/${id}/runs?contact=${email}`)).body.data).toHaveLength(1);
+});
+
 it('emails, events and contacts of an app count towards one approval_above', async () => {
   const token = await tokenFor(2);
   const name = newName();

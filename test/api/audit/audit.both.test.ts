@@ -163,6 +163,14 @@ const changes: Record<
   cancelBroadcast: async () => ({
     path: `/broadcasts/${await newBroadcast({ send: true, scheduled_at: 'in 1 hour' })}/cancel`,
   }),
+  pauseBroadcast: async () => ({
+    path: `/broadcasts/${await newBroadcast({ send: true, scheduled_at: 'in 1 hour' })}/pause`,
+  }),
+  resumeBroadcast: async () => {
+    const id = await newBroadcast({ send: true, scheduled_at: 'in 1 hour' });
+    await scene.api('POST', `/broadcasts/${id}/pause`, { key: team.key });
+    return { path: `/broadcasts/${id}/resume` };
+  },
   duplicateBroadcast: async () => {
     const id = await newBroadcast();
     return { path: `/broadcasts/${id}/duplicate`, subject: id };
@@ -177,6 +185,18 @@ const changes: Record<
   duplicateAutomation: async () => {
     const id = await newAutomation();
     return { path: `/automations/${id}/duplicate`, subject: id };
+  },
+  retryAutomationRun: async () => {
+    const { automation, run } = await newFailedRun();
+    return { path: `/automations/${automation}/runs/${run}/retry`, subject: automation };
+  },
+  skipAutomationStep: async () => {
+    const { automation, run } = await newFailedRun();
+    return { path: `/automations/${automation}/runs/${run}/skip`, subject: automation };
+  },
+  retryAutomationRuns: async () => {
+    const { automation } = await newFailedRun();
+    return { path: `/automations/${automation}/retry`, body: { step_key: 'wait' }, subject: automation };
   },
   deleteImage: async () => {
     const body = buildPng(1, 1);
@@ -283,7 +303,7 @@ const changes: Record<
   },
 };
 
-/** They need name servers, providers, endpoints that answer, a file or a held broadcast; they use the same mechanism. */
+/** They need name servers, providers, endpoints that answer or a file; they use the same mechanism. */
 const elsewhere = [
   'claimDomain',
   'configureDomainDns',
@@ -292,7 +312,7 @@ const elsewhere = [
   'createWebhook',
   'eraseAddress',
   'exportContacts',
-  'resumeBroadcast',
+  'exportPerson',
 ];
 
 const newKey = async () =>
@@ -344,6 +364,21 @@ const newGraph = async () => {
 };
 const newAutomation = async (more: object = {}) =>
   idOfNew('/automations', { name: 'Welcome', ...(await newGraph()), ...more });
+/** Starts a run and marks it as failed at its delay. */
+async function newFailedRun(): Promise<{ automation: string; run: string }> {
+  const { steps } = await newGraph();
+  const automation = await idOfNew('/automations', {
+    name: 'Welcome',
+    status: 'enabled',
+    steps: [...steps, { key: 'wait', type: 'delay', config: { duration: '1 day' } }],
+    connections: [{ from: 'start', to: 'wait' }],
+  });
+  const contact = await idOfNew('/contacts', { email: `entering${++made}@example.org` });
+  const run = await idOfNew(`/automations/${automation}/runs`, { contact_id: contact });
+  const sql = "update automation_runs set status = 'failed', step_key = 'wait' where id = ?";
+  await scene.app.world.db.run(sql, [run]);
+  return { automation, run };
+}
 const newTopic = () => idOfNew('/topics', { name: 'Offers', default_subscription: 'opt_in' });
 const newSuppression = () => idOfNew('/suppressions', { email: `gone${++made}@nowhere.example` });
 let domains = 0;

@@ -6,6 +6,7 @@ import {
   failBroadcast,
   finishBroadcast,
   holdBroadcast,
+  nextBroadcastAt,
   saveProgress,
 } from '../../../src/features/campaigns/broadcasts/leases.store.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -109,6 +110,30 @@ describe('a page of a broadcast', () => {
     ]).toEqual([false, false, false, false, false]);
     expect(await desk.get(id)).toMatchObject({ status: 'canceled', recipients: 500, held: null });
     expect(await claim('a')).toEqual([]);
+  });
+
+  it('is refused once the broadcast is paused, as is any other update, and after a resume until it is claimed again', async () => {
+    const id = await sent();
+    await claim('a');
+    await begin(id, 'a');
+    await page(id, 'a');
+    expect((await desk.call('POST', `/broadcasts/${id}/pause`)).status).toBe(200);
+    const { db } = scene.app.world;
+    const at = now();
+    const update = async (): Promise<boolean[]> => [
+      await page(id, 'a'),
+      await begin(id, 'a'),
+      await db.tx((tx) => finishBroadcast(tx, { id, owner: 'a', at })),
+      await db.tx((tx) => failBroadcast(tx, { id, owner: 'a', reason: 'x', at })),
+      await db.tx((tx) => holdBroadcast(tx, { id, owner: 'a', reason: 'x', at })),
+    ];
+    expect(await update()).toEqual(Array(5).fill(false));
+    scene.clock.advance(2 * MINUTE);
+    expect([await claim('a'), await nextBroadcastAt(db, now())]).toEqual([[], undefined]);
+    expect((await desk.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
+    expect(await update()).toEqual(Array(5).fill(false));
+    expect(await claim('a')).toEqual([id]);
+    expect(await page(id, 'a')).toBe(true);
   });
 
   it('is refused when another process has taken over the broadcast', async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import type { IdWindow } from './audience.store.ts';
-import { sampleSubscribers } from './segment-members.ts';
+import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { sampleAudience, type ContactCondition, type IdWindow } from './audience.store.ts';
 
 /**
  * The recipients of a broadcast, or a random sample of them, as keyed hashes: whoever approves a broadcast approves
@@ -34,15 +34,19 @@ function chooseWindows({ ids }: Ctx['store'], contacts: number): IdWindow[] {
   });
 }
 
-/** Takes a sample of the current recipients; one that is to be compared with `before` has its window and key. */
+/**
+ * Takes a sample of the current recipients, who match the filter and meet none of the conditions; one that is to be
+ * compared with `before` has its windows and key.
+ */
 export async function sampleRecipients(
   ctx: Pick<Ctx, 'store' | 'teamId'>,
-  to: { segmentId: string; topicId: string | null; contacts: number },
+  to: { filter: Filter; conditions: readonly ContactCondition[]; contacts: number },
   before: AudienceSample | null,
 ): Promise<AudienceSample> {
   const windows = before?.windows ?? chooseWindows(ctx.store, to.contacts);
   const key = before?.key ?? ctx.store.ids.hex(16);
-  const addresses = await sampleSubscribers(ctx, { segmentId: to.segmentId, topicId: to.topicId, windows });
+  const { filter, conditions } = to;
+  const addresses = await sampleAudience(ctx.store.db, ctx.teamId, { filter, conditions, windows });
   const hashes = addresses
     .map((address) => createHmac('sha256', key).update(address).digest('base64url').slice(0, HASH_CHARS))
     .sort()

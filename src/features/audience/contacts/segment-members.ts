@@ -13,8 +13,7 @@ import type { Executor, Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { ContactRow } from './contacts.store.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import { audienceRows, countAudience, countAudiences, sampleAudience, type IdWindow } from './audience.store.ts';
-import { findTopic } from '../topics/topics.store.ts';
+import { audienceRows, countAudience, countAudiences } from './audience.store.ts';
 import type { QueryOf } from '../../../contract/index.ts';
 
 /** Makes a contact a member regardless of the segment's filter. */
@@ -76,37 +75,20 @@ export const countMembers = async (db: Executor, teamId: string, filter: Filter)
 
 export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
   const segment = await segmentNamed(store.db, teamId, id);
-  const filter = await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId));
+  const filter = await loadSegmentFilter(store.db, segment, store.clock.now());
   const { contacts, unsubscribed } = await countAudience(store.db, teamId, filter);
   const subscribed = contacts - unsubscribed;
   return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
-}
-
-/** Returns the addresses that a broadcast would be sent to, of the contacts whose id is in the window. */
-export async function sampleSubscribers(
-  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
-  { segmentId, topicId, windows }: { segmentId: string; topicId: string | null; windows: readonly IdWindow[] },
-): Promise<string[]> {
-  const { db } = store;
-  const segment = await segmentNamed(db, teamId, segmentId);
-  const members = await loadSegmentFilter(db, segment, await declaredFor(db, teamId));
-  const subscribed = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
-  const topic = topicId === null ? undefined : await findTopic(db, teamId, topicId);
-  // A broadcast to a deleted topic is sent to nobody.
-  if (topicId !== null && topic === undefined) return [];
-  const isDefault = topic?.default_subscription === 'opt_in';
-  const optedIn: Filter[] = topic ? [{ kind: 'topic', topicId: topic.id, isDefault, subscription: 'opt_in' }] : [];
-  return sampleAudience(db, teamId, { filter: { kind: 'all', of: [members, subscribed, ...optedIn] }, windows });
 }
 
 /** Returns a page of segments, with their member counts if requested. */
 export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>, page: Page) {
   const list = await listSegments(ctx, query, page);
   if (query.include !== 'counts') return list;
-  const { db } = ctx.store;
+  const { db, clock } = ctx.store;
   const ids = list.data.map(({ id }) => id);
   const segments = await liveSegments(db, ctx.teamId, ids);
-  const filters = await loadSegmentFilters(db, segments, await declaredFor(db, ctx.teamId));
+  const filters = await loadSegmentFilters(db, segments, clock.now());
   const counted = await countAudiences(db, ctx.teamId, filters);
   const counts = new Map(segments.map(({ id }, at) => [id, counted[at]]));
   // A segment that was deleted meanwhile counts as empty.
@@ -119,7 +101,10 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
 
 /** Counts the contacts that match a filter without storing anything. */
 export async function countFilter({ store, teamId }: Ctx, input: unknown) {
-  const filter = checkedFilter(input, await declaredFor(store.db, teamId));
+  const filter = checkedFilter(
+    input,
+    await declaredFor(store.db, teamId, { filters: [input], now: store.clock.now() }),
+  );
   const { contacts } = await countAudience(store.db, teamId, filter);
   return { object: 'segment_preview' as const, contacts };
 }

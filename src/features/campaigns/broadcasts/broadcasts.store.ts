@@ -1,4 +1,4 @@
-import { COVER_MAIL } from '../../../mail/queue/index.ts';
+import { COVER_MAIL, HOLDS_MAIL, MAIL_HOLD_REASON } from '../../../mail/queue/index.ts';
 import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import type { Approved } from '../../../tenancy/access/index.ts';
@@ -72,15 +72,16 @@ export const holdRestored = (tx: Executor, at: number): Promise<number> =>
 export interface MailHold {
   id: string;
   reason: string;
-  /** 1 if it was canceled while held: its mail stays held until it is taken out of the queue. */
+  /** 1 if it was canceled while held or paused: its mail stays held until it is taken out of the queue. */
   is_canceled: number;
 }
 
 /** Returns those of the broadcasts whose mail must not be delivered. */
 export function mailHoldsAmong(db: Executor, ids: readonly string[]): Promise<MailHold[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
-  const sql = `select id, held_reason as reason, case when status = 'canceled' and not ${WAS_CANCELED_BEFORE} then 1 else 0 end as is_canceled
-    from broadcasts where ${among.sql} and held_reason in ${COVER_MAIL}`;
+  const sql = `select id, ${MAIL_HOLD_REASON} as reason,
+      case when status = 'canceled' and not coalesce(${WAS_CANCELED_BEFORE}, false) then 1 else 0 end as is_canceled
+    from broadcasts where ${among.sql} and ${HOLDS_MAIL}`;
   return db.all<MailHold>(sql, [among.value]);
 }
 
@@ -119,7 +120,16 @@ export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'se
 /** Fields that the author writes. */
 export interface BroadcastContent {
   name: string;
+  /** The first of its segments. */
   segment_id: string | null;
+  /** A JSON list of all its segments; null if it has no more than one. */
+  segment_ids: string | null;
+  /** A JSON list of segments whose members do not get it. */
+  exclude_segment_ids: string | null;
+  /** A JSON list of broadcasts whose recipients do not get it. */
+  not_received_from: string | null;
+  /** Only contacts who received this broadcast and have not opened it get it. */
+  received_but_not_opened: string | null;
   sender: string;
   subject: string;
   /** A JSON list. */
@@ -191,11 +201,25 @@ export interface BroadcastRow extends BroadcastContent {
   /** Figures that caused the hold, in words. */
   held_detail: string | null;
   failed_reason: string | null;
+  /** Time at which the team paused it; null if it is not paused. A canceled one keeps it until its mail is removed. */
+  paused_at: number | null;
+  paused_by_kind: PauserKind | null;
+  paused_by_name: string | null;
+  /** The broadcast that it was copied from. */
+  duplicated_from: string | null;
+  /** 1 once rows of its report are removed by age. */
+  report_removed: number;
 }
+
+export type PauserKind = 'user' | 'api_key' | 'app';
 
 const CONTENT = [
   'name',
   'segment_id',
+  'segment_ids',
+  'exclude_segment_ids',
+  'not_received_from',
+  'received_but_not_opened',
   'sender',
   'subject',
   'reply_to_list',
@@ -217,6 +241,7 @@ const NEW = [
   'updated_at',
   'author_grant_id',
   'changed_by_app',
+  'duplicated_from',
   ...CONTENT,
 ] as const;
 
@@ -239,6 +264,9 @@ const LISTED = [
   'held_since',
   'held_detail',
   'changed_by_app',
+  'paused_at',
+  'paused_by_kind',
+  'paused_by_name',
 ] as const;
 export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
 
@@ -250,6 +278,17 @@ export async function insertBroadcast(tx: Executor, row: NewBroadcastRow): Promi
 
 export const findBroadcast = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
   db.get<BroadcastRow>('select * from broadcasts where team_id = ? and id = ?', [teamId, id]);
+
+/** Returns those of the ids that are broadcasts of the team. */
+export async function broadcastsAmong(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string }>(`select id from broadcasts where team_id = ? and ${among.sql}`, [
+    teamId,
+    among.value,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
 
 /**
  * Locks a broadcast until the end of the transaction, so that of two calls that change its status the second one sees
@@ -280,16 +319,71 @@ export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void
   await tx.run('delete from broadcasts where id = ?', [id]);
 }
 
-/** Lists the broadcasts to these segments that are scheduled, queued or being sent. The condition matches the index. */
-export function broadcastsWaitingOn(
+/**
+ * Lists the broadcasts that are scheduled, queued or being sent and go to one of these segments or exclude it. The
+ * condition matches the index.
+ */
+export async function broadcastsWaitingOn(
   db: Executor,
   teamId: string,
   segmentIds: readonly string[],
 ): Promise<{ id: string; name: string }[]> {
-  const among = uuidsIn(db.dialect, 'segment_id', segmentIds);
-  const sql = `select id, name from broadcasts where status in ('scheduled', 'queued', 'sending')
-    and team_id = ? and ${among.sql} order by id desc`;
-  return db.all(sql, [teamId, among.value]);
+  type Waiting = Pick<BroadcastRow, 'id' | 'name' | 'segment_id' | 'segment_ids' | 'exclude_segment_ids'>;
+  const sql = `select id, name, segment_id, segment_ids, exclude_segment_ids from broadcasts
+    where status in ('scheduled', 'queued', 'sending') and team_id = ? order by id desc`;
+  const named = new Set(segmentIds);
+  const isNamed = (row: Waiting): boolean =>
+    [row.segment_id ?? '', ...listIds(row.segment_ids), ...listIds(row.exclude_segment_ids)].some((id) =>
+      named.has(id),
+    );
+  return (await db.all<Waiting>(sql, [teamId])).filter(isNamed).map(({ id, name }) => ({ id, name }));
+}
+
+/** Reads a JSON list of ids. */
+export const listIds = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
+
+export interface ReferencedBroadcast {
+  id: string;
+  name: string;
+  status: BroadcastStatus;
+  hasReport: boolean;
+}
+
+/** Returns broadcasts by id, with whether their report is still there; unknown ids are missing. */
+export async function referencedBroadcasts(
+  db: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<Map<string, ReferencedBroadcast>> {
+  if (ids.length === 0) return new Map();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name, status, report_removed from broadcasts where team_id = ? and ${among.sql}`;
+  const rows = await db.all<Pick<BroadcastRow, 'id' | 'name' | 'status' | 'report_removed'>>(sql, [
+    teamId,
+    among.value,
+  ]);
+  return new Map(
+    rows.map(({ id, name, status, report_removed: removed }) => [id, { id, name, status, hasReport: removed === 0 }]),
+  );
+}
+
+/** Returns the first of the broadcasts that was canceled and whose waiting emails are still being removed. */
+export async function findBeingRemoved(db: Executor, ids: readonly string[]): Promise<{ name: string } | undefined> {
+  if (ids.length === 0) return undefined;
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select name from broadcasts where ${among.sql} and status = 'canceled' and ${HOLDS_MAIL}
+    and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id) order by id limit 1`;
+  return db.get<{ name: string }>(sql, [among.value]);
+}
+
+/** Lists the broadcasts whose report decides who gets a broadcast that is scheduled, queued or being sent. */
+async function reportsInUse(db: Executor, teamId: string): Promise<string[]> {
+  type Using = Pick<BroadcastRow, 'not_received_from' | 'received_but_not_opened'>;
+  const sql = `select not_received_from, received_but_not_opened from broadcasts
+    where status in ('scheduled', 'queued', 'sending') and team_id = ?
+      and (not_received_from is not null or received_but_not_opened is not null)`;
+  const rows = await db.all<Using>(sql, [teamId]);
+  return rows.flatMap((row) => [...listIds(row.not_received_from), row.received_but_not_opened ?? []].flat());
 }
 
 export async function countBroadcasts(db: Executor, teamId: string): Promise<number> {
@@ -367,15 +461,54 @@ interface SendMark {
 }
 
 /**
- * Cancels a broadcast. The node that sends it notices at its next page. A hold that stops its mail remains until the
- * mail is taken out of the queue. Returns whether this call canceled it.
+ * Cancels a broadcast. The node that sends it notices at its next page. A hold or a pause that stops its mail remains
+ * until the mail is taken out of the queue. Returns whether this call canceled it.
  */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
   const kept = (column: string): string => `${column} = case when held_reason in ${COVER_MAIL} then ${column} end`;
   const sql = `update broadcasts set status = 'canceled', ${kept('held_since')}, ${kept('held_reason')}, waiting_reason = null,
     lease_owner = null, lease_until = null, updated_at = ? where id = ? and (status in ('scheduled', 'queued', 'sending')
-      or (status = 'sent' and held_reason is not null))`;
+      or (status = 'sent' and (held_reason is not null or paused_at is not null)))`;
   return (await tx.run(sql, [at, id])) === 1;
+}
+
+export interface Pause {
+  at: number;
+  by: { kind: PauserKind; name: string | null };
+}
+
+/**
+ * Pauses a broadcast that is scheduled or in progress, or has mail in the queue. Takes the lease away too, so that a
+ * page in progress is rolled back. Returns whether this call paused it.
+ */
+export async function markPaused(tx: Executor, id: string, { at, by }: Pause): Promise<boolean> {
+  const sql = `update broadcasts set paused_at = ?, paused_by_kind = ?, paused_by_name = ?,
+      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test') then waiting_reason end,
+      lease_owner = null, lease_until = null
+    where id = ? and paused_at is null and (status in ('scheduled', 'queued', 'sending') or (status = 'sent'
+      and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id)))`;
+  return (await tx.run(sql, [at, by.kind, by.name, id])) === 1;
+}
+
+/** Selects the broadcasts that wait for the result of their A/B test. */
+const AWAITS_DECISION = '(ab_decides_at is not null and ab_decision is null)';
+
+/**
+ * Ends a pause. Whatever was due meanwhile becomes due now, because it would be found overdue otherwise; only the time
+ * to click of an A/B test lasts as long as it had left. Returns whether it was paused.
+ */
+export async function clearPause(
+  tx: Executor,
+  id: string,
+  { at, approved }: { at: number; approved: Approved },
+): Promise<boolean> {
+  const sql = `update broadcasts set paused_at = null, paused_by_kind = null, paused_by_name = null, updated_at = ?,
+    approved_contacts = ?, approved_audience = ?,
+    ab_decides_at = case when ${AWAITS_DECISION} then ab_decides_at + ? - paused_at else ab_decides_at end,
+    status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
+    next_at = case when ${AWAITS_DECISION} then next_at + ? - paused_at when next_at <= ? then ? else next_at end
+    where id = ? and paused_at is not null and status <> 'canceled'`;
+  return (await tx.run(sql, [at, approved.contacts, approved.audience, at, at, at, at, at, id])) === 1;
 }
 
 /** Outcomes of a broadcast at some moment. */
@@ -423,19 +556,25 @@ interface EndedReport {
 
 /**
  * A broadcast that ended before `beforeMs` and still has its report and its shared body. Excludes broadcasts with
- * emails that are not sent yet, because those need both.
+ * emails that are not sent yet, because those need both, and those whose report decides who gets another one.
  */
-export const endedReport = (
+export async function endedReport(
   db: Executor,
   { teamId, beforeMs }: { teamId: string; beforeMs: number },
-): Promise<EndedReport | undefined> =>
-  db.get<EndedReport>(
+): Promise<EndedReport | undefined> {
+  const used = uuidsIn(db.dialect, 'id', await reportsInUse(db, teamId));
+  return db.get<EndedReport>(
     `select id, body_id from broadcasts where team_id = ? and updated_at < ? and body_id is not null
-        and status in ('sent', 'canceled', 'failed')
+        and status in ('sent', 'canceled', 'failed') and (report_removed = 1 or not (${used.sql}))
         and not exists (select 1 from emails where emails.broadcast_id = broadcasts.id)
       order by updated_at limit 1`,
-    [teamId, beforeMs],
+    [teamId, beforeMs, used.value],
   );
+}
+
+/** Marks the report of a broadcast as incomplete, in the transaction that removes the first of its rows. */
+export const markReportRemoved = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update broadcasts set report_removed = 1 where id = ? and report_removed = 0', [id]);
 
 /** Marks a broadcast as having neither report nor body. */
 export const forgetReport = (tx: Executor, id: string): Promise<number> =>

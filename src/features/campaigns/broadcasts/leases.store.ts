@@ -15,8 +15,8 @@ const DUE = "coalesce(next_at, case when status = 'scheduled' then scheduled_at 
 const OPEN = "status in ('scheduled', 'queued', 'sending')";
 
 /**
- * Claims broadcasts that are in progress or due, unless they are held or leased by another process. The ones that were
- * not processed for the longest time come first.
+ * Claims broadcasts that are in progress or due, unless they are held, paused or leased by another process. The ones that
+ * were not processed for the longest time come first.
  */
 export async function claimDueBroadcasts(
   tx: Executor,
@@ -25,7 +25,7 @@ export async function claimDueBroadcasts(
   const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
   const sql = withoutCommitNotice(`update broadcasts set lease_owner = ?, lease_until = ? where id in (
       select id from broadcasts where ${OPEN} and (${DUE} is null or ${DUE} <= ?)
-        and held_reason is null and (lease_until is null or lease_until <= ?)
+        and held_reason is null and paused_at is null and (lease_until is null or lease_until <= ?)
       order by coalesce(lease_until, 0), coalesce(scheduled_at, updated_at), id limit ?${lock})
     returning *`);
   const rows = await tx.all<BroadcastRow>(sql, [owner, until, now, now, limit]);
@@ -37,7 +37,7 @@ const dueAt = (row: BroadcastRow): number => Number(row.scheduled_at ?? row.upda
 /**
  * Releases a broadcast until the given time. `reason` is what stops it; undefined if it only gives others their turn.
  */
-export async function pauseBroadcast(
+export async function releaseUntil(
   db: Executor,
   { id, owner, until, reason }: Held & { until: number; reason: WaitingReason | undefined },
 ): Promise<void> {
@@ -46,8 +46,8 @@ export async function pauseBroadcast(
   await db.run(withoutCommitNotice(sql), [until, reason ?? null, id, owner]);
 }
 
-/** Ends the pauses that last beyond `latest`. Returns the number of broadcasts. */
-export const endPausesAfter = (db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> =>
+/** Ends the waits that last beyond `latest`. Returns the number of broadcasts. */
+export const endWaitsAfter = (db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> =>
   db.run(`update broadcasts set lease_until = ? where ${OPEN} and lease_owner is null and lease_until > ?`, [
     now,
     latest,
@@ -60,7 +60,7 @@ export const endPausesAfter = (db: Executor, { now, latest }: { now: number; lat
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = `select min(open.at) as at from (
       select case when ${DUE} > coalesce(lease_until, 0) then ${DUE} else coalesce(lease_until, ?) end as at
-      from broadcasts where ${OPEN} and held_reason is null) as open`;
+      from broadcasts where ${OPEN} and held_reason is null and paused_at is null) as open`;
   const row = await db.get<{ at: number | null }>(sql, [now]);
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }

@@ -1,6 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import type { Page, Executor } from '../../../platform/db/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { listClicks, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
@@ -17,20 +18,19 @@ import {
   countMembers,
   membersPage,
   readPropertyValues,
-  declaredFor,
-  loadSegmentFilter,
-  findSegment,
   liveSegments,
   getContactProperty,
 } from '../../audience/index.ts';
 import {
   findBroadcast,
   listBroadcastRows,
+  listIds,
   broadcastsWaitingOn,
   type BroadcastRow,
   type ListedBroadcast,
   type BroadcastContent,
 } from './broadcasts.store.ts';
+import { loadAudience, presentAudience, readSegments, type Audience, type UnknownAudience } from './audience.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
 import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts';
 import { loadRequirements, runGate } from './send-broadcast.ts';
@@ -47,12 +47,11 @@ const SHOWN_MAX = 20;
  * fails.
  */
 async function checkZones(
-  db: Executor,
+  { db }: Pick<Store, 'db'>,
   teamId: string,
-  { local_time: localTime, segment_id: segmentId }: Pick<BroadcastContent, 'local_time' | 'segment_id'>,
+  { local_time: localTime, audience }: Pick<BroadcastContent, 'local_time'> & { audience: Audience | UnknownAudience },
 ): Promise<ZoneCheck[]> {
-  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
-  if (localTime === 0 || !segment) return [];
+  if (localTime === 0 || 'failed' in audience) return [];
   const { property, zones, hasUnknown, fallback } = await contactZones(db, teamId);
   const otherwise = fallback
     ? `at the fallback value of the property, ${fallback.name}`
@@ -69,7 +68,7 @@ async function checkZones(
   const filter: Filter = {
     kind: 'all',
     of: [
-      await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+      audience.filter,
       { kind: 'exists', place, type: 'string', wanted: true },
       { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
     ],
@@ -100,32 +99,45 @@ function presentBroadcastItem(row: ListedBroadcast) {
     recipients: row.recipients,
     excluded: row.excluded,
     total: row.total,
-    held:
-      row.held_reason === null || row.held_since === null || row.status === 'canceled'
-        ? null
-        : { reason: row.held_reason, since: isoTime(row.held_since), detail: row.held_detail },
+    held: presentHeld(row),
+    paused: presentPause(row),
   };
 }
 
+type HeldRow = Pick<BroadcastRow, 'status' | 'held_reason' | 'held_since' | 'held_detail'>;
+
+export const presentHeld = ({ status, held_reason: reason, held_since: since, held_detail: detail }: HeldRow) =>
+  reason === null || since === null || status === 'canceled' ? null : { reason, since: isoTime(since), detail };
+
+type PausedRow = Pick<BroadcastRow, 'status' | 'paused_at' | 'paused_by_kind' | 'paused_by_name'>;
+
+const presentPause = ({ status, paused_at: at, paused_by_kind: kind, paused_by_name: name }: PausedRow) =>
+  at === null || kind === null || status === 'canceled' ? null : { since: isoTime(at), by: { kind, name } };
+
 function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_CAME) {
+  const item = presentBroadcastItem(row);
+  // A paused broadcast waits for a person and for nothing else.
+  const waitsFor = item.paused === null ? row.waiting_reason : null;
   return {
     object: 'broadcast' as const,
-    ...presentBroadcastItem(row),
+    ...item,
     from: row.sender,
     subject: row.subject,
     reply_to: JSON.parse(row.reply_to_list) as string[],
     preview_text: row.preview_text,
     html: row.html,
     text: row.text,
+    segment_ids: readSegments(row),
+    exclude_segment_ids: listIds(row.exclude_segment_ids),
+    not_received_from: listIds(row.not_received_from),
+    received_but_not_opened: row.received_but_not_opened,
+    duplicated_from: row.duplicated_from,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
     local_time: row.local_time === 1,
-    waiting_reason: row.waiting_reason,
-    next_at:
-      ['local_hour', 'ab_test'].includes(row.waiting_reason ?? '') && row.next_at !== null
-        ? isoTime(row.next_at)
-        : null,
+    waiting_reason: waitsFor,
+    next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
     counts,
   };
@@ -257,7 +269,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
-  const zones = await checkZones(store.db, teamId, row);
+  const audience = await loadAudience(store.db, teamId, row, store.clock.now());
+  const zones = await checkZones(store, teamId, { local_time: row.local_time, audience });
   const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;
@@ -266,7 +279,13 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
     { written: { subject, preview_text, ab_test }, source, properties, team, shown },
   );
   const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
-  return { object: 'broadcast_checklist' as const, gate: items, checks };
+  const counted = around.counted ?? null;
+  return {
+    object: 'broadcast_checklist' as const,
+    gate: items,
+    audience: counted === null || 'failed' in audience ? null : { ...presentAudience(audience), ...counted },
+    checks,
+  };
 }
 
 async function loadBroadcast({ store, teamId }: Ctx, id: string): Promise<BroadcastRow> {

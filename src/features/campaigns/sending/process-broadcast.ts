@@ -5,7 +5,7 @@ import {
   nextBroadcastAt,
   failBroadcast,
   holdBroadcast,
-  pauseBroadcast,
+  releaseUntil,
 } from '../broadcasts/leases.store.ts';
 import {
   AUDIENCE_GROWN,
@@ -44,8 +44,8 @@ const HOUR_MS = 3_600_000;
 const PAGES_A_TURN = 8;
 /** Each page costs a commit, so that much smaller ones would cost more than they let others go first. */
 const PAGE_MIN = 50;
-/** Pauses by obstacle: the queue drains fast, and a person takes longer. */
-const PAUSE_MS: Record<Obstacle, number> = {
+/** Waits by obstacle: the queue drains fast, and a person takes longer. */
+const WAIT_MS: Record<Obstacle, number> = {
   queue: 250,
   rate: 1000,
   hold: 5000,
@@ -82,13 +82,13 @@ function createBroadcastProcessor(
         await db.tx((tx) => failBroadcast(tx, { ...held, reason: route.failed, at: clock.now() }));
         return;
       }
-      const pass = await readPass(world, broadcast, route.filter);
+      const pass = await readPass(world, broadcast, route.audience.filter);
       if (isPassOverdue(world, broadcast, pass)) {
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
         return;
       }
-      const started = await startPass(world, { broadcast, owner, pass }, route.filter);
-      if (started) await sendPages(started, { ...route, filter: pass.filter }, pass, signal);
+      const started = await startPass(world, { broadcast, owner, pass }, route.audience);
+      if (started) await sendPages(started, route, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
       if (error instanceof TopicGone) {
@@ -115,14 +115,14 @@ function createBroadcastProcessor(
   async function sendPages(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
     let cursor = broadcast.cursor_id ?? undefined;
     let recipients = Number(broadcast.recipients);
-    const pause = (until: number, reason: Obstacle | undefined): Promise<void> =>
-      pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
+    const release = (until: number, reason: Obstacle | undefined): Promise<void> =>
+      releaseUntil(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
       if (signal.aborted || (await holdExcessiveBroadcasts(world, [broadcast.id])).size > 0) return;
       const reason = await whyWaits(broadcast, route);
-      if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
+      if (reason) return release(clock.now() + WAIT_MS[reason], reason);
       const limit = Math.min(pageSize.adjust().current, computePageMax(broadcast.rate_per_minute));
-      const sent = await sendPage(world, { broadcast, route, owner, recipients, cursor, limit });
+      const sent = await sendPage(world, { broadcast, route, filter: pass.filter, owner, recipients, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
         return endPass(world, { broadcast, owner, pass });
@@ -130,12 +130,12 @@ function createBroadcastProcessor(
       cursor = sent.cursor;
       recipients += sent.accepted;
       if (broadcast.rate_per_minute !== null && sent.accepted > 0) {
-        return pause(clock.now() + Math.ceil((sent.accepted * 60_000) / broadcast.rate_per_minute), 'rate');
+        return release(clock.now() + Math.ceil((sent.accepted * 60_000) / broadcast.rate_per_minute), 'rate');
       }
       await nextTurn();
     }
     // Puts it in line after all broadcasts that have waited longer.
-    await pause(clock.now(), undefined);
+    await release(clock.now(), undefined);
   }
 }
 

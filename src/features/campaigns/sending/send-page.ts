@@ -1,4 +1,4 @@
-import { hasGrown } from '../broadcasts/audience-growth.ts';
+import { excludedAmong, hasGrown, loadAudience, type Audience } from '../broadcasts/audience.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
@@ -6,7 +6,7 @@ import { formatListId } from '../../../protocol/mime/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
-  walkedAmong,
+  contactsMet,
   variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
@@ -17,18 +17,22 @@ import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../b
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
+  beginEngagement,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
   type ContactRow,
   declaredProperties,
-  declaredFor,
-  loadSegmentFilter,
-  findSegment,
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
+import {
+  findDomainByName,
+  findDomain,
+  findLinkOrigin,
+  findUnsubscribeAddress,
+  type DomainRow,
+} from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -78,7 +82,7 @@ export function decideSubject(
 
 export const PAGE_MAX = 500;
 
-/** Thrown if the broadcast was canceled or taken over by another process. */
+/** Thrown if the broadcast was canceled, paused or taken over by another process. */
 export class TakenOver extends Error {}
 
 /** Thrown if an approved broadcast would reach more contacts than a person approved. */
@@ -104,6 +108,8 @@ export class TopicGone extends Error {}
 interface Page {
   broadcast: BroadcastRow;
   route: Route;
+  /** Matches the contacts of the current pass. */
+  filter: Filter;
   owner: string;
   /** Number of emails that earlier pages have accepted. */
   recipients: number;
@@ -127,10 +133,10 @@ interface PageSent {
  */
 export async function sendPage(
   world: World,
-  { broadcast, route, owner, recipients, cursor, limit }: Page,
+  { broadcast, route, filter, owner, recipients, cursor, limit }: Page,
 ): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
-  const members = await membersPage(world.db, teamId, route.filter, { limit, after: cursor });
+  const members = await membersPage(world.db, teamId, filter, { limit, after: cursor });
   const last = members.at(-1)?.id;
   if (last === undefined) return { accepted: 0, cursor, isLast: true };
   const ctx: Ctx = {
@@ -158,13 +164,24 @@ export async function sendPage(
       drafted.map(({ member }) => member.email_key),
     );
     const contactIds = drafted.map(({ member }) => member.id);
-    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
+    const met = isWalkedAgain(broadcast) ? await contactsMet(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
+    // Read again for each page, in its transaction: members of excluded segments and readers change while it is sent.
+    const leftOut = await excludedAmong(
+      tx,
+      teamId,
+      route.audience,
+      drafted.map(({ member }) => member),
+    );
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
     for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || walked?.has(member.id)) continue;
-      const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
+      if (known.has(member.email_key) || met?.has(member.id)) continue;
+      const reason =
+        excluded.get(member.id) ??
+        leftOut.get(member.id) ??
+        unfit ??
+        (send && outside.has(send) ? 'sandboxed' : undefined);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -173,7 +190,6 @@ export async function sendPage(
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
-        walked_contact_id: walked ? member.id : null,
         variant: reason === undefined ? toVariant(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
@@ -184,6 +200,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
+    await beginEngagement(
+      tx,
+      teamId,
+      sends.flatMap(({ contactId }) => contactId ?? []),
+    );
     return acceptWithin(world, tx, ctx, sends, {
       kind: 'marketing',
       broadcastId,
@@ -227,6 +248,7 @@ function draftFor(
     contact,
     topicId: broadcast.topic_id,
     emailId: id,
+    mailto: route.mailto,
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
@@ -234,6 +256,7 @@ function draftFor(
     id,
     domain: route.domain,
     templateId: broadcast.template_id,
+    contactId: contact.id,
     shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
     draft: {
       headerMailboxes: {
@@ -271,7 +294,7 @@ function segmentListId(
 
 /** Data that all emails of a broadcast share, read again for each turn. */
 export interface Route {
-  filter: Filter;
+  audience: Audience;
   domain: DomainRow;
   from: Mailbox;
   replyTo: Mailbox[];
@@ -279,6 +302,8 @@ export interface Route {
   mails: readonly MergedMail[];
   /** Origin of the unsubscribe links. */
   origin: string;
+  /** The address whose mail unsubscribes, if this server receives it. */
+  mailto: string | undefined;
 }
 
 /**
@@ -287,9 +312,9 @@ export interface Route {
 export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
   const { db } = world;
   if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
-  const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;
-  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
-  if (!segment) return { failed: 'segment_deleted' };
+  const { team_id: teamId, domain_id: domainId, body_id: bodyId } = broadcast;
+  const audience = await loadAudience(db, teamId, broadcast, world.clock.now());
+  if ('failed' in audience) return audience;
   const domain = domainId === null ? undefined : await findDomain(db, teamId, domainId);
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
@@ -300,12 +325,13 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
   const fallbacks = readFallbacks(broadcast, { properties, team });
   return {
-    filter: await loadSegmentFilter(db, segment, await declaredFor(db, teamId)),
+    audience,
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
-    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
+    mailto: await findUnsubscribeAddress(world, domain),
   };
 }
 

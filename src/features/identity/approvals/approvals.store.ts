@@ -207,9 +207,6 @@ export const noteEnd = (
     [error === null ? 'done' : 'failed', result, error, broadcastId, id],
   );
 
-export const keyName = async (db: Executor, id: string): Promise<string | null> =>
-  (await db.get<{ name: string }>('select name from api_keys where id = ?', [id]))?.name ?? null;
-
 /** Expires all pending approvals in a restored copy, because the original may have run the calls since. */
 export const expireAll = (tx: Executor): Promise<number> =>
   tx.run(`update approvals set status = 'expired' where status = 'pending'`);

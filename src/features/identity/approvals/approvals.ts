@@ -4,6 +4,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { authorize, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
+import { findKeyName } from '../../../tenancy/api-keys/index.ts';
 import { isReplaced, readSample, writeSample, type AudienceSample } from '../../audience/index.ts';
 import { notifyByMail } from '../accounts/passwords.ts';
 import { nameOfGrant, actorOfGrant } from '../oauth/grants.ts';
@@ -14,7 +15,6 @@ import {
   subjectsThatLeave,
   subjectsThatWait,
   findApproval,
-  keyName,
   lockApproval,
   noteDecision,
   noteEnd,
@@ -188,7 +188,8 @@ function summarize({ path, body }: ProposedCall, content: Content): ApprovalAbou
     (one) => typeof one === 'string' && one.includes('@'),
   );
   return {
-    to: audience?.segment_name ?? first ?? (typeof contact === 'string' ? contact : null),
+    to:
+      audience?.segments.map(({ name }) => name).join(', ') ?? first ?? (typeof contact === 'string' ? contact : null),
     recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
     subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
     changes: changes.map(({ field }) => field),
@@ -419,7 +420,7 @@ async function loadDecider(
   actor: Actor,
 ): Promise<{ kind: 'user' | 'api_key'; name: string | null }> {
   if (actor.kind === 'session') return { kind: 'user', name: actor.name };
-  return { kind: 'api_key', name: actor.kind === 'api_key' ? await keyName(db, actor.keyId) : null };
+  return { kind: 'api_key', name: actor.kind === 'api_key' ? await findKeyName(db, actor.keyId) : null };
 }
 
 async function runToEnd(work: () => Promise<unknown>): Promise<{ result: string | null; error: string | null }> {

@@ -179,6 +179,10 @@ const FILLS: Readonly<Record<string, Filled>> = {
   removeSuppressions: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
   sendEvent: ofAutomation,
+  createAutomationRun: ofAutomation,
+  retryAutomationRun: ofAutomation,
+  skipAutomationStep: ofAutomation,
+  retryAutomationRuns: ofAutomation,
   createAutomation: ofAutomation,
   updateAutomation: ofAutomation,
   // A condition that names a property or a topic matches other contacts once that is created or deleted.
@@ -189,7 +193,9 @@ const FILLS: Readonly<Record<string, Filled>> = {
   updateTopic: ofTopic,
   deleteTopic: ofTopic,
   updateTeam: async (_, { body }) =>
-    ['sender_name', 'postal_address'].some((field) => Object.hasOwn((body ?? {}) as object, field))
+    ['sender_name', 'postal_address', 'default_language', 'language_property'].some((field) =>
+      Object.hasOwn((body ?? {}) as object, field),
+    )
       ? [BROADCAST_TEXTS]
       : [],
 };

@@ -15,21 +15,26 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { sampleRecipients } from '../../audience/index.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
   readFallbacks,
   findBroadcast,
+  countRecipients,
   getBroadcast,
   listSubjects,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
   type Fallbacks,
+  type Target,
 } from '../../campaigns/index.ts';
 import {
   declaredProperties,
   getContact,
   getContactProperty,
-  getSegmentMetrics,
   getSegment,
   getTopic,
   listContactTopics,
@@ -39,11 +44,19 @@ import { getDraft, getInbox, getInboxThread, inboxNamed } from '../../inbox/inde
 import { getSuppression } from '../../../mail/suppressions/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
 import { findNamedContent, findTemplate, findVersionContent, getTemplate } from '../../templates/index.ts';
-import { previewDraft, previewForward, previewReply, type ComposedMail } from '../../inbox/start.ts';
+import {
+  previewDraft,
+  previewDraftTemplate,
+  previewForward,
+  previewReply,
+  type ComposedMail,
+} from '../../inbox/start.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 
 const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);
 const OF_AUTOMATIONS = new Set(['createAutomation', 'updateAutomation']);
+/** Operations that start or continue runs of an automation, which they do not change. */
+const OF_RUNS = new Set(['createAutomationRun', 'retryAutomationRun', 'skipAutomationStep', 'retryAutomationRuns']);
 const OF_EMAILS = new Set(['updateEmail', 'createShare']);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -102,8 +115,7 @@ export async function reviewCall(
   await showTemplates(showing);
   const { objects, messages, sender, audience, automation, changes, ids } = showing;
   const content = { objects, messages, sender, audience, automation, changes };
-  const { segment_id, segment_name, topic_id, topic_name } = audience ?? {};
-  const to = audience && { segment_id, segment_name, topic_id, topic_name };
+  const to = audience && { ...audience, contacts: null, subscribed: null };
   const seen = { objects, messages, sender, to, automation, changes, files: showing.files };
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
@@ -279,7 +291,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
-    await showAudience(showing, body.segment_id ?? body.audience_id ?? null, body.topic_id ?? null);
+    await showAudience(showing, readTarget(NOBODY, body));
     return;
   }
   if (!OF_BROADCASTS.has(call.operationId)) return;
@@ -315,7 +327,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
     }),
   );
   if (call.operationId === 'testBroadcast') return;
-  await showAudience(showing, row.segment_id, row.topic_id);
+  await showAudience(showing, row);
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */
@@ -331,39 +343,65 @@ async function fallbacksUsed(
 }
 
 /** Shows the current recipients of a broadcast, and who is named as its sender. */
-async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
+async function showAudience(showing: Showing, target: Target): Promise<void> {
   const { ctx, ids } = showing;
+  const { store, teamId } = ctx;
   ids.push(BROADCAST_TEXTS);
-  const team = await findTeam(ctx.store.db, ctx.teamId);
+  const team = await findTeam(store.db, teamId);
   const address = team?.postal_address ? (JSON.parse(team.postal_address) as PostalAddress) : null;
   if (team) showing.sender = { name: team.sender_name ?? team.name, postal_address: address && { ...address } };
-  if (topicId !== null) ids.push(topicId.toLowerCase());
-  if (segmentId === null) return;
-  const segment = await getSegment(ctx, segmentId.toLowerCase());
-  ids.push(segment.id, ANY_CONTACTS, ...(segment.filter === null ? [] : [FILTERED]));
-  const { contacts, subscribed } = await getSegmentMetrics(ctx, segment.id);
-  const counts = { contacts, subscribed, subscribed_before: null };
-  const audience = {
-    segment_id: segment.id,
-    segment_name: segment.name,
+  const { topic_id: topicId } = target;
+  if (topicId !== null) ids.push(topicId);
+  const audience = await loadAudience(store.db, teamId, target, store.clock.now());
+  if ('failed' in audience) return;
+  const segments = [...audience.segments, ...audience.excludedSegments];
+  ids.push(...segments.map(({ id }) => id), ANY_CONTACTS);
+  if (segments.some(({ filter }) => filter !== null)) ids.push(FILTERED);
+  const { contacts, recipients } = await countRecipients(store.db, teamId, { audience, topicId });
+  const [first] = audience.segments;
+  if (!first) return;
+  showing.audience = {
+    segment_id: first.id,
+    segment_name: first.name,
+    ...presentAudience(audience),
     topic_id: topicId,
     topic_name: null,
-    ...counts,
+    contacts,
+    subscribed: recipients,
+    subscribed_before: null,
   };
-  showing.audience = audience;
-  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
-  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
-  if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
+  showing.sampleRecipients = (before) => sampleAudience(ctx, { audience, topicId, recipients }, before);
+  if (topicId !== null) showing.audience.topic_name = (await getTopic(ctx, topicId)).name;
 }
 
-/** Shows replies, forwards and drafts as they would be sent, with their quotes and signature. */
+const OF_INBOX_MAIL = new Set([
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
+  'createInboxDraft',
+  'updateInboxDraft',
+]);
+
+/**
+ * Shows replies, forwards and drafts as they would be sent, with their quotes and signature, and the bodies that the
+ * template of a draft renders to.
+ */
 async function showInboxMail(showing: Showing): Promise<void> {
   const { ctx, call, messages, ids, files } = showing;
   const { operationId, path } = call;
-  if (operationId !== 'replyToInboxEmail' && operationId !== 'forwardInboxEmail' && operationId !== 'sendInboxDraft') {
+  if (!OF_INBOX_MAIL.has(operationId)) return;
+  const named = String(path['inbox']);
+  const templateId = textIn(toFields(toFields(call.body)['template'])['id']);
+  const template = templateId === null ? undefined : await findTemplate(ctx.store.db, ctx.teamId, templateId);
+  if (template) ids.push(template.id);
+  if (operationId === 'createInboxDraft' || operationId === 'updateInboxDraft') {
+    const id = operationId === 'updateInboxDraft' ? pathIn(call, 'draft_id') : undefined;
+    const filled = await previewDraftTemplate(ctx, { named, id, body: toFields(call.body) });
+    if (!filled) return;
+    const { html = null, text = null, subject } = filled;
+    messages.push(buildMessage('draft', { html, text, subjects: listIn(subject), template: templateId }));
     return;
   }
-  const named = String(path['inbox']);
   ids.push((await inboxNamed(ctx, named)).id);
   if (operationId === 'sendInboxDraft') {
     const id = (await getDraft(ctx, named, pathIn(call, 'draft_id'))).id;
@@ -377,7 +415,8 @@ async function showInboxMail(showing: Showing): Promise<void> {
   }
   const of = { named, threadId: pathIn(call, 'thread_id'), emailId: pathIn(call, 'inbox_email_id') };
   if (operationId === 'replyToInboxEmail') {
-    messages.push(shownMail('reply', await previewReply(ctx, { ...of, body: toFields(call.body) }), call));
+    const mail = await previewReply(ctx, { ...of, body: toFields(call.body) });
+    messages.push({ ...shownMail('reply', mail, call), template: templateId });
     return;
   }
   const body = toFields(call.body) as Parameters<typeof previewForward>[1]['body'];
@@ -414,10 +453,11 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail, { bod
 /** Shows the automation as it would be after the call, and the mail of each step. */
 async function showAutomation(showing: Showing): Promise<void> {
   const { ctx, call, messages, templates } = showing;
-  if (!OF_AUTOMATIONS.has(call.operationId)) return;
-  const isThere = call.operationId === 'updateAutomation';
+  const isOfRuns = OF_RUNS.has(call.operationId);
+  if (!OF_AUTOMATIONS.has(call.operationId) && !isOfRuns) return;
+  const isThere = call.operationId !== 'createAutomation';
   const before = isThere ? await getAutomation(ctx, pathIn(call, 'automation_id')) : undefined;
-  const after: Fields = { ...before, ...toFields(call.body) };
+  const after: Fields = { ...before, ...(isOfRuns ? {} : toFields(call.body)) };
   const steps: readonly unknown[] = Array.isArray(after['steps']) ? (after['steps'] as unknown[]) : [];
   const connections: readonly unknown[] = Array.isArray(after['connections'])
     ? (after['connections'] as unknown[])
@@ -426,6 +466,7 @@ async function showAutomation(showing: Showing): Promise<void> {
     name: textIn(after['name']),
     status: textIn(after['status']) ?? 'disabled',
     reentry: textIn(after['reentry']) ?? 'always',
+    exit_on: listIn(after['exit_on']),
     steps: steps.map(toFields).map((step) => describeStep(step, connections.map(toFields))),
   };
   for (const step of steps.map(toFields)) {
@@ -536,7 +577,8 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
   if (!read) {
     // What is created, or what is done otherwise, unless it is shown as a message.
-    if (changes.length === 0 && messages.length === 0 && !OF_AUTOMATIONS.has(operationId))
+    const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
+    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId))
       changes.push(...toCreation(body));
     return;
   }

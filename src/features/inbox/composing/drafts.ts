@@ -21,6 +21,7 @@ import {
   recordDraftEvent,
   addressesIn,
   draftForEvent,
+  type DraftContent,
 } from '../drafts.ts';
 import {
   filesOfDrafts,
@@ -46,6 +47,7 @@ import {
 } from '../../../mail/accept/index.ts';
 import { recordEvents, type InboxEmailData } from '../../../mail/events/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import { fillTemplate, type FilledFor } from './fill-template.ts';
 import { composeAnswer, composeNew, type ComposedMail, type WrittenMail } from './compose.ts';
 import { reuseFiles, mustFindOriginal } from './original.ts';
 
@@ -65,13 +67,14 @@ export async function createDraft(
   const { store } = ctx;
   return accept.writeIdempotently(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
     const inbox = await inboxNamed(ctx, named);
-    const { thread_id, reply_to_email_id, attachments, ...written } = body;
+    const { thread_id, reply_to_email_id, attachments, ...given } = body;
     const threadId = thread_id?.toLowerCase();
     const emailId = reply_to_email_id?.toLowerCase();
-    if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
+    if (attachments === undefined && Object.keys(given).length === 0) throw nothingInIt();
     if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
-    const content = readDraftContent(EMPTY_DRAFT, written);
     const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
+    const written = await filledDraft(ctx, inbox, given, { ...EMPTY_DRAFT, threadId, emailId });
+    const content = readDraftContent(EMPTY_DRAFT, written);
     const files = await readyFiles(ctx, attachments ?? []);
     await mustHaveRoom(ctx, inbox, { isNew: true, files });
     const id = store.ids.uuid();
@@ -98,9 +101,11 @@ export async function updateDraft(
   { named, id, body }: { named: string; id: string; body: BodyOf<'updateInboxDraft'> },
 ) {
   const { store } = ctx;
-  const { attachments, ...written } = body;
+  const { attachments, ...given } = body;
   return accept.writeIdempotently(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
     const { inbox, row: found } = await mustFindDraft(ctx, named, id);
+    const { thread_id: threadId, reply_to_email_id: emailId } = found;
+    const written = await filledDraft(ctx, inbox, given, { ...found, threadId, emailId });
     // Checked before the files are fetched, too.
     readDraftContent(found, written);
     const files = await readyFiles(ctx, attachments ?? []);
@@ -133,9 +138,41 @@ export async function updateDraft(
   });
 }
 
+type WrittenDraft = Omit<BodyOf<'updateInboxDraft'>, 'attachments'>;
+
+/**
+ * Returns the fields of a draft with its template rendered. A draft of a new email without a subject gets that of the
+ * template.
+ */
+async function filledDraft(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  given: WrittenDraft,
+  before: Pick<DraftContent, 'to_list' | 'subject'> & Pick<FilledFor, 'threadId' | 'emailId'>,
+): Promise<Omit<WrittenDraft, 'template'>> {
+  if (!given.template) return given;
+  const { threadId, emailId } = before;
+  const now = readDraftContent({ ...EMPTY_DRAFT, ...before }, { to: given.to, subject: given.subject });
+  const [to] = addressesIn(now.to_list);
+  const { templateSubject, ...written } = await fillTemplate(ctx, given, {
+    inbox,
+    threadId,
+    emailId,
+    to,
+    subject: now.subject,
+  });
+  const isReply = threadId != null;
+  return {
+    ...written,
+    html: written.html ?? null,
+    text: written.text ?? null,
+    ...(isReply || now.subject !== null || templateSubject === undefined ? {} : { subject: templateSubject }),
+  };
+}
+
 const nothingInIt = () =>
   refuse('missing_required_field', {
-    say: 'A draft needs at least one of to, cc, bcc, subject, text, html and attachments.',
+    say: 'A draft needs at least one of to, cc, bcc, subject, text, html, template and attachments.',
   });
 
 const halfAnAnswer = () =>
@@ -233,6 +270,25 @@ export async function previewDraft(
 ): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[]; updatedAt: number }> {
   const { inbox, row, files } = await mustFindDraft(ctx, named, id);
   return { mail: await composed(ctx, inbox, { row, files, headers }), files, updatedAt: Number(row.updated_at) };
+}
+
+/**
+ * Returns the bodies that the template of a new or changed draft renders to now, and the subject if it supplies that;
+ * undefined without a template.
+ */
+export async function previewDraftTemplate(
+  ctx: Ctx<World>,
+  { named, id, body }: { named: string; id: string | undefined; body: Partial<BodyOf<'createInboxDraft'>> },
+): Promise<Pick<WrittenDraft, 'html' | 'text' | 'subject'> | undefined> {
+  if (!body.template) return undefined;
+  const inbox = await inboxNamed(ctx, named);
+  const { thread_id: threadId, reply_to_email_id: emailId, attachments: _, ...given } = body;
+  const found = id === undefined ? undefined : (await mustFindDraft(ctx, named, id)).row;
+  const before = found
+    ? { ...found, threadId: found.thread_id, emailId: found.reply_to_email_id }
+    : { ...EMPTY_DRAFT, threadId: threadId?.toLowerCase(), emailId: emailId?.toLowerCase() };
+  const { html, text, subject } = await filledDraft(ctx, inbox, given, before);
+  return { html, text, ...(subject === undefined ? {} : { subject }) };
 }
 
 type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;

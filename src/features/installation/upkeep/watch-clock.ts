@@ -2,7 +2,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { World } from '../../../platform/world.ts';
 import { latestIdTime } from '../../../mail/events/index.ts';
 import { buildFinding, type Finding } from '../../../platform/finding.ts';
-import { endPausesAfter } from '../../campaigns/index.ts';
+import { endWaitsAfter } from '../../campaigns/index.ts';
 import { bringBackEvents } from '../../webhooks/index.ts';
 import { bringBackDeliveries } from '../../../mail/queue/index.ts';
 import { bringBackReputationCounts } from '../../../mail/reputation/index.ts';
@@ -112,8 +112,8 @@ const MINUTE_MS = 60_000;
 /** Waits are spread by less than this factor; a deferral that is not a retry lasts one hour at most. */
 const SPREAD = 1.2;
 const DEFERRED_MS = 60 * MINUTE_MS;
-/** The pause after a page of a broadcast lasts one minute at most. */
-const PAUSE_MS_MAX = 2 * MINUTE_MS;
+/** A broadcast waits one minute at most after a page. */
+const WAIT_MS_MAX = 2 * MINUTE_MS;
 
 /** Number of rows whose time was later than possible. */
 export interface TimesCorrected {
@@ -141,7 +141,7 @@ export async function correctTimes(world: World): Promise<TimesCorrected> {
   return {
     deliveries: await bringBackDeliveries(db, { now, latest: now + retryMs * SPREAD + DEFERRED_MS }),
     webhook_events: await bringBackEvents(db, { now, latest: now + eventMs }),
-    broadcasts: await endPausesAfter(db, { now, latest: now + PAUSE_MS_MAX }),
+    broadcasts: await endWaitsAfter(db, { now, latest: now + WAIT_MS_MAX }),
     limits: await restartThrottles(db, { now, latest: now + MINUTE_MS }),
     counts: (await bringBackReputationCounts(db, now)) + (await bringBackStreamCounts(db, ids, now)),
     warm_ups: await bringBackWarmUps(world),

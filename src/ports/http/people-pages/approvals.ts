@@ -96,15 +96,20 @@ function nameField(field: string): string {
 /** Renders the current recipients of a broadcast. The app cannot add contacts before the decision. */
 function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
-  const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
+  const { contacts, subscribed, subscribed_before: before, topic_name: topic } = audience;
   const earlier = before === null || before === subscribed ? '' : ` (${before} when the app made the request)`;
   const rows = {
-    Segment: segment,
+    Segment: joinNames(audience.segments),
+    'Without segment': joinNames(audience.exclude_segments),
+    'Not to recipients of': joinNames(audience.not_received_from),
+    'Only to those who have not opened': audience.received_but_not_opened?.name ?? '',
     Topic: topic ?? '',
-    Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} subscribed${earlier}`,
+    Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} of them get it${earlier}`,
   };
   return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
+
+const joinNames = (named: readonly { name: string }[]): string => named.map(({ name }) => name).join(', ');
 
 function renderSender({ sender }: ApprovalContent): string {
   if (sender === null) return '';
