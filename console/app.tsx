@@ -1,4 +1,4 @@
-import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
+import { Box, Text, useApp, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
 import { clean } from '../cli/output/index.ts';
 import { isClosed } from './catalog.ts';
@@ -22,6 +22,8 @@ const ROWS_MIN = 10;
 export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
   useSyncExternalStore(navigator.subscribe, navigator.version);
   const { columns, rows } = useWindowSize();
+  const { suspendTerminal } = useApp();
+  navigator.suspend = suspendTerminal;
   useInput((input, key: InkKey) => {
     for (const one of keysIn(input, key)) navigator.key(one);
   });

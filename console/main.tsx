@@ -10,7 +10,7 @@ import { App, Guard } from './app.tsx';
 import { operatorSections, sections, type Section } from './catalog.ts';
 import { followTarget } from './follow-target.ts';
 import { Navigator } from './navigator.ts';
-import { guardTerminal } from './terminal.ts';
+import { guardTerminal, type TerminalGuard } from './terminal.ts';
 
 export interface ConsoleInput {
   client: Client;
@@ -30,11 +30,11 @@ function sectionsFor({ apiKey, operatorToken }: Target): readonly Section[] {
 
 /**
  * Returns the element to draw and the navigator behind it, which must be closed. `end` is called when the user leaves,
- * and with a fault of the console.
+ * and with a fault of the console; `lend` when another program needs the terminal.
  */
 export function createConsole(
   { client, target, terminal, version, stdout, env }: Omit<ConsoleInput, 'stdin'>,
-  end: (fault?: unknown) => void,
+  { end, lend }: Partial<Pick<TerminalGuard, 'lend'>> & Pick<TerminalGuard, 'end'>,
 ): { app: ReactNode; navigator: Navigator } {
   const shown = sectionsFor(target);
   const navigator = new Navigator({
@@ -45,6 +45,7 @@ export function createConsole(
     sections: shown,
     toClipboard: (text) => void stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     quit: () => end(),
+    ...(lend ? { lend } : {}),
   });
   const [first] = shown;
   if (first) navigator.enter(first);
@@ -60,7 +61,7 @@ export function createConsole(
 export async function openConsole(input: ConsoleInput): Promise<void> {
   const { stdin, stdout } = input;
   const guard = guardTerminal(stdin, stdout);
-  const { app, navigator } = createConsole(input, guard.end);
+  const { app, navigator } = createConsole(input, guard);
   // Not incrementally: ink loses count of its lines when a frame has as many as the terminal. A terminal on a CI
   // machine is a terminal all the same.
   const drawn = render(app, {

@@ -22,6 +22,8 @@ interface Outside {
   env: Readonly<Record<string, string | undefined>>;
   /** The sections that are available, with the initial one first. */
   sections: readonly Section[];
+  /** Prepares the terminal for another program while the work lasts. */
+  lend?: (work: () => Promise<void>) => Promise<void>;
   /** Puts a text on the clipboard of the user's terminal. */
   toClipboard: (text: string) => void;
   quit: () => void;
@@ -41,6 +43,7 @@ const END_OF_ID = /^[0-9a-f]{8}$/;
 export class Navigator implements Host, Stage {
   readonly client: Client;
   readonly terminal: Terminal;
+  readonly env: Outside['env'];
   readonly faults: Faults;
   readonly sections: readonly Section[];
   readonly #outside: Outside;
@@ -61,6 +64,8 @@ export class Navigator implements Host, Stage {
   });
   /** Removes the message about a server that did not respond. */
   #unsay: () => void = () => undefined;
+  /** Stops drawing and reading keys while the work lasts; set by what draws. */
+  suspend: (work: () => Promise<void>) => Promise<void> = (work) => work();
   dialog: Dialog | undefined;
   prompt: Prompt | undefined;
   /** The lines typed before, by the sign of their prompt. */
@@ -72,6 +77,7 @@ export class Navigator implements Host, Stage {
   constructor(outside: Outside) {
     this.#outside = outside;
     this.terminal = outside.terminal;
+    this.env = outside.env;
     this.sections = outside.sections;
     const { version, env, target: key } = outside;
     this.faults = new Faults({ version, env, key, onReady: () => this.#updateMessage(), say: () => this.speaker() });
@@ -153,6 +159,9 @@ export class Navigator implements Host, Stage {
   get left(): AbortSignal {
     return this.#stop.signal;
   }
+
+  lendTerminal = (work: () => Promise<void>): Promise<void> =>
+    this.suspend(() => (this.#outside.lend ?? ((lent) => lent()))(work));
 
   open = (screen: Screen): void => this.#show([...this.#stack, screen]);
 

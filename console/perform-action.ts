@@ -7,7 +7,14 @@ import {
   type AnswerOf,
   type BodyOf,
 } from '../cli/client/index.ts';
-import { columnsOfChanges, importInWords, type Action, type Body } from '../cli/families/index.ts';
+import {
+  columnsOfChanges,
+  importInWords,
+  previewInWords,
+  type Action,
+  type Body,
+  type ImportPreview,
+} from '../cli/families/index.ts';
 import {
   buildCall,
   importForm,
@@ -58,6 +65,10 @@ function importContacts(body: Body): Work {
   return async (client, { tell, signal }) => {
     const form = await importForm(body, process.cwd());
     tell(0, 'uploading the file');
+    if (body['dry_run'] === true) {
+      const preview = await client.upload('createContactImport', form, { dry_run: 'true' });
+      return describePreview(preview as ImportPreview);
+    }
     const { id } = (await client.upload('createContactImport', form)) as { id: string };
     for (;;) {
       const read = await client.call('getContactImport', { path: { import_id: id } }, signal);
@@ -68,14 +79,37 @@ function importContacts(body: Body): Work {
         continue;
       }
       const said = importInWords(read, 'upsert').join('\n');
-      if (counts.failed === 0 && status === 'completed') return said;
-      const { data } = await client.call('getContactImportFailures', { path: { import_id: id } }, signal);
-      const rows = data
-        .slice(0, FAILURES_SHOWN)
-        .map(({ row, reason, value }) => `row ${row}: ${reason}  ${value ?? ''}`);
-      return [said, '', ...rows, ...(data.length > rows.length ? ['… and more'] : [])].join('\n');
+      if (counts.failed === 0 && read.skipped_values === 0 && status === 'completed') return said;
+      const answer = await client.call('getContactImportFailures', { path: { import_id: id } }, signal);
+      const failures = listRows(answer.data);
+      const skipped = answer.skipped_values.map(({ name, column, value, ...one }) => {
+        return { ...one, value: `${name ?? column}: ${value ?? ''}` };
+      });
+      const without = skipped.length === 0 ? [] : ['', 'Imported without:', ...listRows(skipped)];
+      return [said, '', ...failures, ...without].join('\n');
     }
   };
+}
+
+interface FailedRow {
+  row: number;
+  reason: string;
+  value: string | null;
+}
+
+function listRows(failures: readonly FailedRow[]): string[] {
+  const rows = failures
+    .slice(0, FAILURES_SHOWN)
+    .map(({ row, reason, value }) => `row ${row}: ${reason}  ${value ?? ''}`);
+  return [...rows, ...(failures.length > rows.length ? ['… and more'] : [])];
+}
+
+function describePreview(preview: ImportPreview): string {
+  const columns = preview.columns.map(({ column, name, field, proposal, type, values, fitting }) => {
+    const what = field ?? (proposal === null ? 'not imported' : `not imported; could be ${proposal}`);
+    return `${name ?? column}: ${what}, ${type}, ${fitting} of ${values} values fit`;
+  });
+  return [previewInWords(preview), '', ...columns, '', ...listRows(preview.failures)].join('\n');
 }
 
 function uploadImages({ file }: Body): Work {
@@ -194,7 +228,17 @@ export type Path = Readonly<Record<string, string>>;
 interface ActionAtPaths {
   action: Action;
   paths: readonly Path[];
+  /** The items as the person saw them, in the order of their paths. */
+  items?: readonly object[] | undefined;
   body: Readonly<Record<string, unknown>>;
+}
+
+/** Field of calls that send or publish a draft: the time of its last change that the person has seen. */
+export const UNCHANGED_SINCE = 'unchanged_since';
+
+function readSeenAt({ flags }: Action, item: object | undefined): Body {
+  const { updated_at: seenAt } = (item ?? {}) as { updated_at?: string };
+  return UNCHANGED_SINCE in flags && seenAt !== undefined ? { [UNCHANGED_SINCE]: seenAt } : {};
 }
 
 interface Progress {
@@ -206,13 +250,13 @@ interface Progress {
 /** Runs an action on each of these, one after the other, as fast as the server permits; returns the responses. */
 export async function performAction(
   client: Client,
-  { action, paths, body }: ActionAtPaths,
+  { action, paths, items = [], body }: ActionAtPaths,
   { tell, signal }: Progress,
 ): Promise<unknown[]> {
   const answers: unknown[] = [];
-  for (const path of paths) {
+  for (const [at, path] of paths.entries()) {
     tell(answers.length);
-    const call = buildCall(action, path, body);
+    const call = buildCall(action, path, { ...body, ...readSeenAt(action, items[at]) });
     for (;;) {
       try {
         answers.push(await client.call(...call, signal));

@@ -1,12 +1,15 @@
 import { writeSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 
-interface TerminalGuard {
+export interface TerminalGuard {
   /** Resolves when the console is to end, and rejects with the fault that ends it. */
   ended: Promise<void>;
   end: (fault?: unknown) => void;
   /** Drawing has to stop first: it would write its last frame to the restored screen. */
   stopDrawing: (stop: () => void) => void;
   restore: () => void;
+  /** Leaves keys, lines and the keys that interrupt to another program, once drawing has stopped, while the work lasts. */
+  lend: (work: () => Promise<void>) => Promise<void>;
 }
 
 /**
@@ -14,6 +17,7 @@ interface TerminalGuard {
  * there, instead of wrapping and moving all others.
  */
 const NO_WRAP = '\u001B[?7l';
+const WRAP = '\u001B[?7h';
 /**
  * Colors off, bracketed paste off, cursor shown, line wrap on, out of the alternate screen. Harmless if nothing of it
  * was on.
@@ -46,8 +50,11 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
   process.on('exit', restore);
+  let isLent = false;
   for (const signal of SIGNALS) {
     process.on(signal, () => {
+      // The terminal sends these to every program in it; the one that has it decides what they mean.
+      if (isLent && (signal === 'SIGINT' || signal === 'SIGQUIT')) return;
       restore();
       // The exit code with which a shell reports a process that was ended by a signal.
       process.exit(128 + NUMBERS[signal]);
@@ -56,7 +63,20 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   writeSync(stdout.fd, NO_WRAP);
   // A terminal that is closed takes the console with it.
   stdin.once('end', () => resolve());
-  return { ended, end, restore, stopDrawing: (how) => void (stop = how) };
+  const lend = async (work: () => Promise<void>): Promise<void> => {
+    isLent = true;
+    writeSync(stdout.fd, WRAP);
+    // What reads keys is detached in this turn. Only then the stream stops reading, which would take keys from the program.
+    await turn();
+    stdin.pause();
+    try {
+      await work();
+    } finally {
+      isLent = false;
+      writeSync(stdout.fd, NO_WRAP);
+    }
+  };
+  return { ended, end, restore, lend, stopDrawing: (how) => void (stop = how) };
 }
 
 export interface InkKey {

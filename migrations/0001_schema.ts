@@ -110,7 +110,17 @@ create table teams (
   -- JSON, because it is written and read as a whole: who is told of what concerns the team.
   admin_emails text,
   -- Why the team is suspended, as its operator wrote; null without a reason.
-  risk_reason text
+  risk_reason text,
+  -- The language of what recipients read, unless their own is known.
+  default_language text not null default 'en',
+  -- The key of the contact property with a recipient's language; null for language or locale.
+  language_property text,
+  -- How the pages for recipients look: an image, a color and the team's own words.
+  logo_url text,
+  accent_color text,
+  page_headline text,
+  page_intro text,
+  page_goodbye text
 );
 create unique index teams_slug_unique on teams (slug);
 
@@ -548,7 +558,9 @@ create table emails (
   automation_id ${id},
   is_marketing smallint not null default 0,
   -- 1 for marketing mail, and for all mail of runs that were begun many at a time: other mail and its webhooks go first.
-  is_bulk smallint not null default 0
+  is_bulk smallint not null default 0,
+  -- The contact that a broadcast or an automation wrote it for. Null for all other mail.
+  contact_id ${id}
 );
 -- The emails of a broadcast, and what of it still waits.
 create index emails_broadcast on emails (broadcast_id, id) where broadcast_id is not null;
@@ -1166,6 +1178,8 @@ create table contacts (
   folded ${json},
   created_at bigint not null,
   updated_at bigint not null,
+  -- The import that created the contact; null for all others.
+  import_id ${id},
   primary key (team_id, id)
 )${withoutRowid};
 -- An address is one contact's alone, found by it in every letter case.
@@ -1261,6 +1275,45 @@ create table contact_topics (
   primary key (contact_id, topic_id)
 )${withoutRowid};
 
+-- When mail that was written for a contact was last sent, delivered, opened and clicked, so that filters read no history. A contact
+-- has its row from its first mail on. Sends and deliveries have no index: each mail writes them, and filters on them read the rows in
+-- the order of contacts.
+create table contact_engagement (
+  team_id ${id} not null,
+  contact_id ${id} not null,
+  first_sent_at bigint,
+  last_sent_at bigint,
+  last_delivered_at bigint,
+  last_opened_at bigint,
+  last_clicked_at bigint,
+  primary key (team_id, contact_id)
+)${isPg ? ' with (fillfactor = 70)' : ' without rowid'};
+-- Contacts that opened or clicked within a time, where they are few.
+create index contact_engagement_clicked on contact_engagement (team_id, last_clicked_at, contact_id) where last_clicked_at is not null;
+create index contact_engagement_opened on contact_engagement (team_id, last_opened_at, contact_id) where last_opened_at is not null;
+
+-- When a contact last clicked a link, in mail of any broadcast or automation. The hash is of the address.
+create table contact_link_clicks (
+  team_id ${id} not null,
+  url_hash text not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  primary key (team_id, url_hash, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_link_clicks_of_contact on contact_link_clicks (contact_id);
+
+-- How often a custom event was received for a contact, and when last.
+create table contact_custom_events (
+  custom_event_id ${id} not null,
+  contact_id ${id} not null,
+  last_at bigint not null,
+  count bigint not null,
+  primary key (custom_event_id, contact_id)
+)${withoutRowid};
+-- What goes with a contact.
+create index contact_custom_events_of_contact on contact_custom_events (contact_id);
+
 -- What a contact, or somebody for it, decided. It stays when the contact is erased, and then knows a hash alone.
 create table consent_records (
   id ${id} not null primary key,
@@ -1271,12 +1324,32 @@ create table consent_records (
   topic_id ${id},
   source text not null,
   created_at bigint not null,
-  email_id ${id}
+  email_id ${id},
+  -- Who decided for the contact: api_key, user, app, operator, system, command, automation or import, and its id. Null for a link.
+  actor_kind text,
+  actor_id text
 )${withoutRowid};
 -- A contact's activity, newest first.
 create index consent_records_of_contact on consent_records (contact_id, id);
 -- Whether an address was ever told of, also after its erasure.
 create index consent_records_of_email on consent_records (team_id, email_hash);
+
+-- What happened to a contact and is recorded nowhere else: custom events, changes by imports, and suppressions that were lifted. Of
+-- each kind, a contact has the last hundred.
+create table contact_history (
+  contact_id ${id} not null,
+  -- event, import or suppression.
+  kind text not null,
+  -- The time is in it.
+  id ${id} not null,
+  team_id ${id} not null,
+  -- JSON: what the kind says.
+  data text not null,
+  -- A contact's activity by kind, newest first.
+  primary key (contact_id, kind, id)
+)${withoutRowid};
+-- What is past retention.
+create index contact_history_team_id_id_index on contact_history (team_id, id);
 
 -- Who was asked by mail whether it wants a topic, and has not answered.
 create table topic_confirmations (
@@ -1308,6 +1381,48 @@ create table topic_confirmation_mails (
 -- The hourly removal of what limits nothing any more.
 create index topic_confirmation_mails_by_age on topic_confirmation_mails (last_at);
 
+-- Forms with which people sign up themselves.
+create table sign_up_forms (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  name text not null,
+  topic_id ${id},
+  -- JSON: the ids of segments.
+  segment_ids text not null,
+  -- Of the confirmation mail; null with a template.
+  sender text,
+  confirmation_template_id ${id},
+  redirect_url text,
+  confirmed_url text,
+  -- JSON: the origins of other sites that may send the form.
+  allowed_origins text not null,
+  enabled integer not null,
+  created_at bigint not null
+);
+create index sign_up_forms_of_team on sign_up_forms (team_id, id);
+
+-- Who signed up and is still to be mailed. A row goes with its mail.
+create table form_sign_ups (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  form_id ${id} not null,
+  email text not null,
+  email_key text not null,
+  language text not null,
+  due_at bigint not null,
+  created_at bigint not null
+);
+create index form_sign_ups_due on form_sign_ups (due_at, id);
+create index form_sign_ups_of_form on form_sign_ups (form_id);
+create index form_sign_ups_of_team on form_sign_ups (team_id, email_key);
+
+-- When an address last signed up with any form of any team; as a hash, because nobody has confirmed anything.
+create table form_sign_up_addresses (
+  email_hash text primary key,
+  last_at bigint not null
+);
+create index form_sign_up_addresses_by_age on form_sign_up_addresses (last_at);
+
 create table contact_imports (
   id ${id} primary key,
   team_id ${id} not null references teams (id),
@@ -1319,6 +1434,8 @@ create table contact_imports (
   updated integer not null default 0,
   skipped integer not null default 0,
   failed integer not null default 0,
+  -- Values that rows were imported without.
+  skipped_values integer not null default 0,
   rows_read integer not null default 0,
   tries integer not null default 0,
   lease_owner text,
@@ -1341,6 +1458,17 @@ create table contact_import_failures (
   value text,
   -- GET /contacts/imports/{id}/failures, in the order of the file.
   primary key (import_id, row)
+);
+
+create table contact_import_skipped_values (
+  import_id ${id} not null references contact_imports (id),
+  row integer not null,
+  -- The position of the column in the header, starting with 1.
+  column_number integer not null,
+  column_name text,
+  reason text not null,
+  value text,
+  primary key (import_id, row, column_number)
 );
 
 -- =======================
@@ -1470,7 +1598,6 @@ create table broadcast_recipients (
   bounces integer not null default 0,
   -- Above 0 where it failed before any mail server had it: it was canceled, dropped, or its domain was removed.
   unsent integer not null default 0,
-  walked_contact_id ${id},
   primary key (broadcast_id, email_key)
 );
 create index broadcast_recipients_bounced on broadcast_recipients (broadcast_id, id) where bounced is not null;
@@ -1488,7 +1615,6 @@ create index broadcast_recipients_suppressed on broadcast_recipients (broadcast_
 create index broadcast_recipients_unsubscribed on broadcast_recipients (broadcast_id, id) where unsubscribed > 0;
 -- What a test of subjects has come to.
 create index broadcast_recipients_variant on broadcast_recipients (broadcast_id, variant) where variant is not null;
-create index broadcast_recipients_walked on broadcast_recipients (broadcast_id, walked_contact_id) where walked_contact_id is not null;
 
 -- The hash is of the address, which may be longer than an index takes.
 create table broadcast_links (
@@ -1588,13 +1714,23 @@ create table automations (
   -- The one segment that contact.added_to_segment starts at; null for all segments.
   trigger_segment_id ${id},
   -- Whether a contact begins again: always, when_ended or never.
-  reentry text not null default 'always'
+  reentry text not null default 'always',
+  -- Since when it has been disabled; null if it is enabled, or never was.
+  disabled_at bigint,
+  -- JSON: the names of the events that end its runs, as they were written; null for none.
+  exit_on text,
+  -- The property whose dates start it, JSON of when they do so, and the time until which that was done.
+  trigger_property_id ${id},
+  trigger_date text,
+  dates_done_at bigint
 );
-create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and status = 'enabled' and deleted_at is null;
+-- Those whose dates are to be looked up, the longest ago first.
+create index automations_dates on automations (dates_done_at) where dates_done_at is not null and status = 'enabled' and deleted_at is null;
+create index automations_event on automations (trigger_event_id) where trigger_event_id is not null and deleted_at is null;
 -- GET /automations, with and without 'status'.
 create index automations_team_id_id_index on automations (team_id, id);
 create index automations_team_id_status_id_index on automations (team_id, status, id);
-create index automations_type on automations (team_id, trigger_type) where trigger_type is not null and status = 'enabled' and deleted_at is null;
+create index automations_type on automations (team_id, trigger_type) where trigger_type is not null and deleted_at is null;
 
 -- Never written again.
 create table automation_versions (
@@ -1605,6 +1741,19 @@ create table automation_versions (
   created_at bigint not null,
   primary key (automation_id, version)
 );
+
+-- The events of 'exit_on': an event of the team's own as it was when it was written, or a type of event of the platform.
+create table automation_exits (
+  automation_id ${id} not null,
+  name text not null,
+  team_id ${id} not null,
+  event_id ${id},
+  event_type text,
+  primary key (automation_id, name)
+)${withoutRowid};
+-- The automations whose runs an event ends.
+create index automation_exits_event on automation_exits (event_id) where event_id is not null;
+create index automation_exits_type on automation_exits (team_id, event_type) where event_type is not null;
 
 create table automation_runs (
   id ${id} primary key,
@@ -1631,7 +1780,9 @@ create table automation_runs (
   tries integer not null default 0,
   -- 0 for runs that were begun alone. Runs that were begun together with many others have the number of their batch, from 1 to 7:
   -- batches take turns, and they all take turns with the runs that were begun alone.
-  batch smallint not null default 0
+  batch smallint not null default 0,
+  -- The event of exit_on that ended it.
+  ended_by text
 );
 -- GET /automations/{automation_id}/runs, with and without 'status'.
 create index automation_runs_automation_id_id_index on automation_runs (automation_id, id);
@@ -1643,6 +1794,10 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 -- What a process that is gone had leased.
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
+-- A contact's activity, newest first.
+create index automation_runs_contact_id_id_index on automation_runs (contact_id, id);
+-- GET /automations/{automation_id}/runs with 'contact'.
+create index automation_runs_of_contact_by_id on automation_runs (contact_id, automation_id, id);
 -- What each automation has due, the longest due first.
 create index automation_runs_turns on automation_runs (automation_id, batch, due_at, id) where status = 'running';
 
@@ -1668,6 +1823,37 @@ create table automation_entries (
 );
 -- Those of a contact that is erased.
 create index automation_entries_contact_id_index on automation_entries (contact_id);
+
+-- For which dates of contacts runs were started. Rows are removed when the date has passed everywhere.
+create table automation_occurrences (
+  automation_id ${id} not null,
+  contact_id ${id} not null,
+  -- The date or its anniversary, as YYYY-MM-DD.
+  occurs_on text not null,
+  created_at bigint not null,
+  primary key (automation_id, contact_id, occurs_on)
+)${withoutRowid};
+-- Those of a contact that is erased.
+create index automation_occurrences_contact_id_index on automation_occurrences (contact_id);
+-- Old ones, for their removal.
+create index automation_occurrences_created_at_index on automation_occurrences (created_at);
+
+-- Why events of a contact started no run: one row for each reason, which counts them.
+create table automation_refusals (
+  automation_id ${id} not null,
+  contact_id ${id} not null,
+  reason text not null,
+  -- What was wrong with the latest one, if the reason alone does not say it.
+  detail text,
+  times integer not null,
+  first_at bigint not null,
+  last_at bigint not null,
+  primary key (automation_id, contact_id, reason)
+)${withoutRowid};
+-- Those of a contact that is erased.
+create index automation_refusals_contact_id_index on automation_refusals (contact_id);
+-- Old ones, for their removal.
+create index automation_refusals_last_at_index on automation_refusals (last_at);
 
 -- =================
 -- The support inbox
@@ -1764,6 +1950,8 @@ create table inbox_emails (
   direction text not null,
   is_read smallint not null,
   has_attachment smallint not null,
+  -- The signed-in person who sent it; null for mail of others and of programs.
+  sent_by ${id},
   from_text text not null,
   to_text text not null,
   cc_text text not null,
@@ -1846,6 +2034,19 @@ create table inbox_draft_files (
   size bigint not null
 );
 create index inbox_draft_files_draft_id_position_index on inbox_draft_files (draft_id, position);
+
+-- Who has begun an answer in a thread: a row counts until it expires, or until the person has sent something there.
+create table inbox_answering (
+  thread_id ${id} not null,
+  user_id ${id} not null,
+  -- An id of the moment at which it was begun: what is sent later has a greater one.
+  since_id ${id} not null,
+  since bigint not null,
+  expires_at bigint not null,
+  primary key (thread_id, user_id)
+);
+-- The upkeep, which removes what has expired.
+create index inbox_answering_expired on inbox_answering (expires_at);
 
 -- What a search of an inbox can skip: for each block of its emails, the groups of letters that occur in it.
 create table inbox_search_blocks (
@@ -2277,10 +2478,7 @@ create table oauth_grants (
   -- JSON: what the app is kept to beside its scopes; null where nothing was ever set.
   limits text,
   -- When it ends by itself.
-  expires_at bigint,
-  -- Recipients of a day, and which day that is, as days since 1970 in UTC.
-  sends integer not null default 0,
-  sends_day integer not null default 0
+  expires_at bigint
 );
 create index oauth_grants_by_age on oauth_grants (created_at);
 -- The daily removal.
@@ -2292,6 +2490,21 @@ create index oauth_grants_of_team on oauth_grants (team_id, id);
 -- What ends with a person, and with a client.
 create index oauth_grants_of_user on oauth_grants (user_id);
 create unique index oauth_grants_refresh_family_unique on oauth_grants (refresh_family);
+
+-- Recipients that an app wrote to for a person on one day, with all its grants together.
+create table oauth_sends (
+  team_id ${id} not null references teams (id),
+  user_id ${id} not null references users (id),
+  client_id text not null,
+  -- Days since 1970 in UTC.
+  day integer not null,
+  recipients integer not null,
+  primary key (team_id, user_id, client_id)
+);
+-- The hourly removal.
+create index oauth_sends_by_day on oauth_sends (day);
+-- What ends with a person.
+create index oauth_sends_of_user on oauth_sends (user_id);
 
 create table oauth_tokens (
   token_hash text primary key,

@@ -286,6 +286,7 @@ function buildEmail(
       broadcast_id: broadcastId,
       automation_id: null,
       run_depth: null,
+      contact_id: null,
       is_account_mail: 0,
       request_id: null,
       asked: null,

@@ -120,8 +120,8 @@ export function showWaits(client: Client, terminal: Terminal, { isJson = false }
     ...client,
     call: (operation, call, signal) => told(client.call(operation, call, signal)),
     download: (file, link) => told(client.download(file, link)),
-    upload: (operation, form) => told(client.upload(operation, form)),
-    fetchFile: (operation, query, path) => told(client.fetchFile(operation, query, path)),
+    upload: (operation, form, query) => told(client.upload(operation, form, query)),
+    fetchFile: (operation, query, path, body) => told(client.fetchFile(operation, query, path, body)),
   };
 }
 

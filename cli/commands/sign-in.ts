@@ -10,8 +10,7 @@ import {
   type Environment,
   type Browser,
 } from '../client/index.ts';
-import { clean, CliFault, type Terminal, type CommandProcess } from '../output/index.ts';
-import { openInBrowser } from './open-in-browser.ts';
+import { clean, CliFault, openInBrowser, type Terminal, type CommandProcess } from '../output/index.ts';
 import { readLine, readSecret } from './stdin.ts';
 import { showWaits } from './session.ts';
 

@@ -25,8 +25,8 @@ function declareRemaining(program: Command): void {
   declare?.();
 }
 
-/** Options that choose a page or a line to start from. */
-const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes'];
+/** Options that choose a page or a line to start from, and others of one run only. */
+const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes', 'dryRun'];
 
 /** Turns variables about the server into options: the line may be typed in a shell that does not have them. */
 const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {

@@ -11,6 +11,7 @@ const automation = (graph: Graph, runs: Partial<Automation['runs']> = {}): Autom
   name: 'x',
   status: 'enabled',
   reentry: 'always',
+  exit_on: [],
   created_at: '',
   updated_at: '',
   ...graph,

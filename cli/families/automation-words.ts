@@ -83,7 +83,8 @@ const formatStep = (
 };
 
 function configInWords(type: Step['type'], config: Config): string {
-  if (type === 'trigger') return plain(config['event_name']);
+  if (type === 'trigger')
+    return config['date_property'] === undefined ? plain(config['event_name']) : dateInWords(config);
   if (type === 'delay')
     return config['until'] === undefined ? plain(config['duration']) : `until ${plain(config['until'])}`;
   if (type === 'condition') return ruleInWords(config);
@@ -95,6 +96,12 @@ function configInWords(type: Step['type'], config: Config): string {
     `template ${plain(id)}`,
     ...(config['subject'] === undefined ? [] : [JSON.stringify(config['subject'])]),
   ].join('  ');
+}
+
+function dateInWords({ date_property: key, repeat = 'yearly', days = 0, hour = 9 }: Config): string {
+  const shift = Number(days);
+  const when = shift === 0 ? '' : `, ${Math.abs(shift)} days ${shift < 0 ? 'before' : 'after'}`;
+  return `${plain(key)} ${plain(repeat)}${when}, at ${plain(hour)}:00`;
 }
 
 function ruleInWords(rule: Config): string {
@@ -121,6 +128,59 @@ export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
       ),
     ])
     .join('\n');
+
+/** Tells whether a contact may enter an automation, in which state its latest run is, and why events started none. */
+export function enrolmentInWords(enrolment: AnswerOf<'getAutomationEnrolment'>): string {
+  const { may_start: mayStart, obstacles, date, mail_excluded: excluded, latest_run: run, refusals } = enrolment;
+  const lines = mayStart
+    ? ['A run can be started for this contact.']
+    : obstacles.map(({ message }) => `No run can be started: ${message}`);
+  if (date !== null) lines.push(date.message);
+  if (excluded !== null && excluded !== 'deleted') lines.push(`Steps that send email skip this contact: ${excluded}.`);
+  lines.push(
+    run === null
+      ? 'It has no run that is still kept.'
+      : `Its latest run is ${run.id}, ${run.status}, created ${run.created_at}.`,
+  );
+  if (refusals.length > 0) lines.push('', 'Events that started no run in the last 30 days:');
+  for (const { message, times, first_at: first, last_at: last } of refusals) {
+    const when = times === 1 ? `at ${last}` : `${times} times, from ${first} to ${last}`;
+    lines.push(oneLine(`  ${message} (${when})`));
+  }
+  return lines.join('\n');
+}
+
+/** Lists the steps of a dry run, each with the time at which it would happen and what it would do. */
+export function dryRunInWords(dry: AnswerOf<'dryRunAutomation'>): string {
+  const { may_start: mayStart, obstacles, steps, not_reached: others, status, ends_at: end } = dry;
+  const lines = mayStart ? [] : [...obstacles.map(({ message }) => `No run could be started now: ${message}`), ''];
+  for (const step of steps) {
+    const { key, type, at, outcome, until, branch, subject, stream, reason } = step;
+    lines.push(oneLine(`${at}  ${outcome.padEnd(5)}  ${fit(key, 40)}  ${type}`));
+    const facts = [
+      until !== null && `until: ${until}`,
+      branch !== null && `branch: ${branch}`,
+      subject !== null && `subject: ${subject}`,
+      stream !== null && `stream: ${stream}`,
+      reason !== null && `reason: ${reason}`,
+    ];
+    for (const fact of facts) if (fact !== false) lines.push(oneLine(`${' '.repeat(11)}${fact}`));
+  }
+  lines.push('', status === 'failed' ? 'The run would fail there.' : `The run would be completed at ${end}.`);
+  if (others.length > 0) lines.push(oneLine(`Not reached: ${others.join(', ')}`));
+  lines.push('Nothing was sent or changed.');
+  return lines.join('\n');
+}
+
+type Retried = Pick<AnswerOf<'retryAutomationRuns'>, 'continued' | 'refused' | 'next'>;
+
+/** Tells how many runs were continued, and which were not and why. */
+export function retriesInWords({ continued, refused, next }: Retried): string {
+  const lines = [`Continued  ${continued} ${continued === 1 ? 'run' : 'runs'}`];
+  for (const { run_id: id, message } of refused) lines.push(oneLine(`Not continued  ${id}  ${message}`));
+  if (next !== null) lines.push('There may be more failed runs; do it again to continue them.');
+  return lines.join('\n');
+}
 
 /** A line break would break the drawing; the printer cleans everything else. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');

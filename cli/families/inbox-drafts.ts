@@ -34,5 +34,5 @@ export const inboxDrafts = withRemaining({
     declareAction('sendInboxDraft', { done: 'Sent', hint: adviseFor('See its status with', 'explain') }),
     declareAction('deleteInboxDraft'),
   ],
-  elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true },
+  elsewhere: { replyToInboxEmail: true, forwardInboxEmail: true, renderInboxTemplate: true },
 });

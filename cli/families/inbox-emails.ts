@@ -34,5 +34,6 @@ export const inboxEmails = declareFamily({
   actions: [
     declareAction('replyToInboxEmail', { ...sent, done: 'Answered' }),
     declareAction('forwardInboxEmail', { ...sent, done: 'Forwarded' }),
+    declareAction('renderInboxTemplate', { describe: ({ text }) => text }),
   ],
 });

@@ -9,6 +9,7 @@ import {
 } from './family.ts';
 import type { Fields } from './family.ts';
 import {
+  answeringInWords,
   describeLabels,
   labelsInWords,
   pausedInWords,
@@ -21,6 +22,7 @@ import {
 const fields: Fields<Thread> = {
   folder: { label: 'State', kind: 'state', value: stateOfThread, tone: toneOfThread },
   labels: { value: labelsInWords },
+  answering: { value: answeringInWords },
 };
 
 const rowFields: Fields<Row> = {
@@ -35,7 +37,7 @@ const rowFields: Fields<Row> = {
   direction: 'Last mail is',
 };
 const columns = ['id', 'from', 'subject', 'folder', 'received_at'] as const;
-const wide = ['labels', 'email_count', 'assignee', 'snoozed_until', 'snippet'] as const;
+const wide = ['labels', 'email_count', 'assignee', 'answering', 'snoozed_until', 'snippet'] as const;
 const asked = ['to', 'cc', 'bcc', 'read', 'has_attachment', 'has_draft', 'direction'] as const;
 
 export const inboxThreads = withRemaining({
@@ -48,7 +50,7 @@ export const inboxThreads = withRemaining({
   }),
   get: declareDetail('getInboxThread', {
     fields: { ...fields, answers_paused: { label: 'Programs', value: pausedInWords } },
-    columns: ['id', 'subject', 'folder', 'labels', 'assignee', 'snoozed_until', 'answers_paused', 'notes'],
+    columns: ['id', 'subject', 'folder', 'labels', 'assignee', 'answering', 'snoozed_until', 'answers_paused', 'notes'],
     asked: ['read'],
   }),
   actions: [

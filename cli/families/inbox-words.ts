@@ -27,5 +27,13 @@ export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInbo
     ? ''
     : `paused until ${paused.until}: two of them may be replying to each other (${paused.address}). People who are signed in can reply.`;
 
+/** Says who else is writing a reply; empty if nobody is. */
+export function answeringInWords({ answering }: Pick<Thread, 'answering'>): string {
+  const names = answering.filter(({ is_caller: isCaller }) => !isCaller).map(({ name }) => name);
+  const last = names.at(-1);
+  if (last === undefined) return '';
+  return names.length === 1 ? `${last} is answering` : `${names.slice(0, -1).join(', ')} and ${last} are answering`;
+}
+
 export const describeLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'The thread has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;

@@ -55,6 +55,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
   draft_id: named('draft', 'listInboxDrafts'),
   email_id: named('email', 'listEmails', { hasIdEnd: true }),
   event_id: named('event', 'listWebhookEvents', { hasIdEnd: true }),
+  form_id: named('form', 'listForms', { names: ['name'] }),
   hold_id: named('hold', 'listQueueHolds', { names: ['destination'] }),
   identifier: named('event', 'listEvents', { names: ['name'], taken: /[^0-9a-f-]/i, isTakenByName: true }),
   image_id: named('image', 'listImages'),

@@ -3,6 +3,7 @@
  * form, with the files that they name. Every fault refers to the typed text, by its name there.
  */
 export { buildCall, readBody, type Reading, type Typed } from './read-body.ts';
+export { editText, editWithEditor, findEditor, type Written } from './edit-text.ts';
 export { findLabels, findId, readPath, describeItem } from './find-id.ts';
 export { importForm, mustBeReadable, readEmails, uploadImage } from './local-file.ts';
 export { isWords } from './read-where.ts';

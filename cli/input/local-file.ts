@@ -33,13 +33,15 @@ export function readEmails(text: string): unknown[] {
 
 /** The form that an import takes, from the fields of its action. */
 export async function importForm(body: Body, cwd: string): Promise<FormData> {
-  const { file, columns, properties, upsert, segments, topics, start_automations: startsAutomations } = body;
+  const { file, columns, properties, upsert, segments, topics } = body;
+  const { on_bad_value: onBadValue, start_automations: startsAutomations } = body;
   await mustBeReadable(String(file), cwd);
   const form = new FormData();
   const put = (name: string, value: unknown): void => form.append(name, JSON.stringify(value));
   // These fields come before the file, so that their faults are reported before it is sent.
   if (columns ?? properties) put('column_map', { ...(columns ?? {}), ...(properties ? { properties } : {}) });
   if (upsert === true) form.append('on_conflict', 'upsert');
+  if (onBadValue !== undefined) form.append('on_bad_value', String(onBadValue));
   if (startsAutomations === true) form.append('start_automations', 'true');
   if (segments)
     put(

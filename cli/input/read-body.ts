@@ -2,7 +2,7 @@ import { ApiFault, type CallOf, type Client, type OperationId } from '../client/
 import { toOptionName, type Action, type Body, type Flag } from '../families/index.ts';
 import { NAMED, namedBy } from '../families/named.ts';
 import { CliFault } from '../output/index.ts';
-import { findLabels, findId, findTopics } from './find-id.ts';
+import { findLabels, findId, findNamedInWhere } from './find-id.ts';
 import { readFallback, isSeveral, readSyntax, type Place } from './syntaxes.ts';
 import { isWords, readWhere } from './read-where.ts';
 
@@ -49,7 +49,7 @@ async function readField(
   if (given === undefined) return undefined;
   const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
   if (flag.isWhere && isWords(String(given)))
-    return findTopics(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
+    return findNamedInWhere(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
   if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
   const named = namedBy(field);
   const whole = !syntax && isSeveral(flag) ? [value].flat() : value;
@@ -112,10 +112,9 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     );
   },
   putSso: async (body, { client }) => ({ ...(await connectionIn(client)), ...body }),
-  previewBroadcast: ({ contact_id: contact, ...body }) =>
-    typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
-      ? { ...body, email: contact }
-      : { ...body, ...(contact !== undefined && { contact_id: contact }) },
+  previewBroadcast: sendAddressAsEmail,
+  createAutomationRun: sendAddressAsEmail,
+  dryRunAutomation: sendAddressAsEmail,
   addInboxThreadLabels: withLabels,
   setInboxThreadLabels: async (body, reading) => withLabels({ labels: [], ...body }, reading),
   updateInboxThread: async (body, reading) => ('labels' in body ? withLabels(body, reading) : body),
@@ -127,6 +126,13 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     return withFallback(body, type, nameOption);
   },
 };
+
+/** The option of a contact takes an id or an address; the API has a field for each. */
+function sendAddressAsEmail({ contact_id: contact, ...body }: Body): Body {
+  return typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
+    ? { ...body, email: contact }
+    : { ...body, ...(contact !== undefined && { contact_id: contact }) };
+}
 
 /** People know labels by their names, the API by their ids. */
 async function withLabels(body: Body, { client, path }: Reading): Promise<Body> {

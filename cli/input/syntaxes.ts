@@ -31,17 +31,17 @@ const FIELDS = [
   'opted_out_topic_ids',
 ];
 
-/** Reads which columns of an import contain which fields. */
-function readColumns(given: readonly string[], nameOption: NameOption): Record<string, string> {
-  const map: Record<string, string> = {};
+/** Reads which columns of an import contain which fields; a field without a column is not imported. */
+function readColumns(given: readonly string[], nameOption: NameOption): Record<string, string | null> {
+  const map: Record<string, string | null> = {};
   for (const text of given) {
-    const [, field = '', column = ''] = /^([^=]+)=([^]+)$/.exec(text) ?? [];
+    const [, field = '', column = ''] = /^([^=]+)=([^]*)$/.exec(text) ?? [];
     if (!FIELDS.includes(field))
       throw wrong(
         `${nameOption('column')} must be a field and a column, such as email=Mail; the fields are ${FIELDS.join(', ')}`,
         text,
       );
-    map[field] = column;
+    map[field] = column === '' ? null : column;
   }
   return map;
 }

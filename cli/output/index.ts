@@ -42,6 +42,7 @@ export {
   shortId,
 } from './items.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
+export { openFile, openInBrowser } from './open-on-desktop.ts';
 export { fitProse, shorten, measureWidth } from './prose.ts';
 export { qrLines, openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { formatEmailBody, formatEmailHead, quote, type ThreadEmail } from './thread-text.ts';

@@ -2,20 +2,29 @@ import { expect, it } from 'vitest';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ComposeDialog, completePath, EMPTY_REPLY, type WrittenReply } from './compose-dialog.ts';
+import { ComposeDialog, completePath, EMPTY_EMAIL, type WrittenEmail } from './compose-dialog.ts';
 
-const write = (text = '') => {
+const REPLY = ['cc', 'bcc', 'subject', 'files'] as const;
+
+const write = (text = '', fields: readonly ('to' | (typeof REPLY)[number])[] = REPLY) => {
   const heard: string[] = [];
   const hear =
     (what: string) =>
-    ({ text, ...more }: WrittenReply): void => {
+    ({ text, ...more }: WrittenEmail): void => {
       const fields = Object.entries(more).filter(([, value]) => value !== '');
       heard.push([`${what}: ${text}`, ...fields.map(([name, value]) => `${name}=${value}`)].join(' '));
     };
-  const head = ['To: ada@example.org'];
+  const head = (): string[] => ['To: ada@example.org'];
   const below = ['-- ', 'Grace', '> Where is it?'];
-  const input = { title: 'Answer', head, below, written: { ...EMPTY_REPLY, text } };
-  const dialog = new ComposeDialog({ ...input, send: hear('send'), keep: hear('keep'), leave: hear('leave') });
+  const input = { title: 'Answer', head, below, fields, written: { ...EMPTY_EMAIL, text } };
+  const dialog = new ComposeDialog({
+    ...input,
+    send: hear('send'),
+    ...(fields.includes('to') ? {} : { keep: hear('keep') }),
+    leave: hear('leave'),
+    edit: ({ text }) => heard.push(`edit: ${text}`),
+    offer: () => heard.push('offer'),
+  });
   const type = (...keys: string[]): boolean => keys.map((key) => dialog.key(key)).at(-1) ?? true;
   return { dialog, heard, type };
 };
@@ -94,4 +103,36 @@ it('the path of a file is completed as far as it is certain, the last of several
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+it('a forward begins with its recipient, needs one and no text, and is no draft', () => {
+  const { dialog, heard, type } = write('', ['to', ...REPLY]);
+  expect(dialog.draw(60, 40).join('\n')).toMatch(/To: .*Cc:.*Bcc:.*Subject:.*Files:/s);
+  expect(dialog.keys).not.toContain('draft');
+  type('ctrl-d');
+  expect(dialog.draw(60, 40).join('\n')).toContain('cannot be saved as a draft');
+  type('ctrl-s');
+  expect(dialog.draw(60, 40).join('\n')).toContain('To is empty');
+  expect(heard).toEqual([]);
+  type('b', '@', 'c', 'ctrl-s');
+  expect(heard).toEqual(['send:  to=b@c']);
+});
+
+it('the editor and the templates get the composer, which does nothing with keys meanwhile, and text is inserted at the cursor', () => {
+  const { dialog, heard, type } = write('ab\ncd');
+  type('ctrl-x', 'ctrl-t');
+  expect(heard).toEqual(['edit: ab\ncd', 'offer']);
+  dialog.wait('The editor is open …');
+  type('x', 'ctrl-s', 'esc');
+  dialog.paste('y');
+  expect(dialog.text).toBe('ab\ncd');
+  expect(dialog.draw(60, 40).join('\n')).toContain('The editor is open …');
+  dialog.release();
+  type('up', 'left');
+  dialog.insert('1\r\n2');
+  type('3');
+  expect(dialog.text).toBe('a1\n23b\ncd');
+  dialog.replace('new\ntext');
+  type('!');
+  expect(dialog.text).toBe('new\ntext!');
 });

@@ -6,26 +6,43 @@ import { faint, wrap } from '../draw/text.ts';
 import { inOneLine, type Dialog } from './dialog.ts';
 import { LineEdit } from './line-edit.ts';
 
-/** The fields of a reply besides its text; those that stay empty are chosen by the server. */
-const FIELDS = ['cc', 'bcc', 'subject', 'files'] as const;
-type Field = (typeof FIELDS)[number];
-const LABELS: Readonly<Record<Field, string>> = { cc: 'Cc', bcc: 'Bcc', subject: 'Subject', files: 'Files' };
+const LABELS = { to: 'To', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', files: 'Files' } as const;
+/** A field of an email besides its text; those that stay empty are chosen by the server. */
+type Field = keyof typeof LABELS;
 
-export type WrittenReply = Readonly<Record<Field | 'text', string>>;
+export type WrittenEmail = Readonly<Record<Field | 'text', string>>;
 
-export const EMPTY_REPLY: WrittenReply = { text: '', cc: '', bcc: '', subject: '', files: '' };
+export const EMPTY_EMAIL: WrittenEmail = { text: '', to: '', cc: '', bcc: '', subject: '', files: '' };
+
+/** A composer that work on its text is done in, such as an editor. */
+export interface Composer {
+  readonly text: string;
+  /** Shows what is under way; until `release` or `refuse`, keys do nothing. */
+  wait: (says: string) => void;
+  release: () => void;
+  replace: (text: string) => void;
+  insert: (text: string) => void;
+  refuse: (fault: string) => void;
+}
 
 interface Compose {
   title: string;
-  /** The lines about its recipients. */
-  head: readonly string[];
+  /** Returns the lines about its recipients and about others who write one too. */
+  head: () => readonly string[];
   /** The signature and the quote, which the server puts below the text. */
   below: readonly string[];
-  written: WrittenReply;
-  send: (written: WrittenReply) => void;
-  keep: (written: WrittenReply) => void;
+  /** The fields in their order. Recipients are typed first if `to` is one of them. */
+  fields: readonly Field[];
+  written: WrittenEmail;
+  send: (written: WrittenEmail) => void;
+  /** Saves it as a draft, if it can be one. */
+  keep?: (written: WrittenEmail) => void;
   /** Receives what was written when it is left unsent. */
-  leave: (written: WrittenReply) => void;
+  leave: (written: WrittenEmail) => void;
+  /** Opens the text in the user's editor. */
+  edit: (composer: Composer) => void;
+  /** Offers templates to insert. */
+  offer: (composer: Composer) => void;
 }
 
 const SHARE = 0.6;
@@ -39,7 +56,7 @@ const graphemes = (text: string): string[] => [...segments.segment(text)].map(({
 /**
  * An editor for a text of several lines, below the email it answers. The text is handed out however the dialog is left.
  */
-export class ComposeDialog implements Dialog {
+export class ComposeDialog implements Dialog, Composer {
   readonly title: string;
   readonly #input: Compose;
   readonly #edits: Readonly<Record<Field, LineEdit>>;
@@ -49,21 +66,23 @@ export class ComposeDialog implements Dialog {
   #row = 0;
   #column = 0;
   #fault = '';
-  #isBusy = false;
+  /** What is under way; keys do nothing until it is done. */
+  #doing = '';
 
   constructor(input: Compose) {
     this.title = input.title;
     this.#input = input;
     const { written } = input;
+    if (input.fields.includes('to') && written.to === '') this.#field = 'to';
     this.#edits = {
+      to: new LineEdit(written.to),
       cc: new LineEdit(written.cc),
       bcc: new LineEdit(written.bcc),
       subject: new LineEdit(written.subject),
       files: new LineEdit(written.files),
     };
-    this.#lines = written.text.split('\n').map(graphemes);
-    this.#row = this.#lines.length - 1;
-    this.#column = this.#line.length;
+    this.#lines = [[]];
+    this.replace(written.text);
   }
 
   get #line(): string[] {
@@ -75,16 +94,18 @@ export class ComposeDialog implements Dialog {
   }
 
   get keys(): string {
-    if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc close and keep';
-    if (this.#field !== undefined)
-      return 'tab ↑↓ other fields   ctrl-s send   ctrl-d save as a draft   esc close and keep';
-    return 'ctrl-s send   ctrl-d save as a draft   tab Cc to files   esc close and keep';
+    const draft = this.#input.keep ? ['ctrl-d save as a draft'] : [];
+    if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc set aside';
+    if (this.#field !== undefined) return ['tab ↑↓ other fields', 'ctrl-s send', ...draft, 'esc set aside'].join('   ');
+    const others = `tab ${LABELS[this.#input.fields[0] ?? 'cc']} … files`;
+    return ['ctrl-s send', others, 'ctrl-t template', 'ctrl-x editor', ...draft, 'esc set aside'].join('   ');
   }
 
-  get written(): WrittenReply {
-    const { cc, bcc, subject, files } = this.#edits;
+  get written(): WrittenEmail {
+    const { to, cc, bcc, subject, files } = this.#edits;
     return {
       text: this.text,
+      to: to.text.trim(),
       cc: cc.text.trim(),
       bcc: bcc.text.trim(),
       subject: subject.text.trim(),
@@ -92,16 +113,42 @@ export class ComposeDialog implements Dialog {
     };
   }
 
-  /** Shows why the text was not sent; it can be sent again. */
+  wait(says: string): void {
+    this.#doing = says;
+  }
+
+  release(): void {
+    this.#doing = '';
+  }
+
+  /** Shows why the text was not sent or changed; it can be sent again. */
   refuse(fault: string): void {
-    this.#isBusy = false;
+    this.#doing = '';
     this.#fault = fault;
   }
 
+  /** Replaces the text; the cursor is at its end. */
+  replace(text: string): void {
+    this.#lines = text.replaceAll(/\r\n?/g, '\n').split('\n').map(graphemes);
+    this.#row = this.#lines.length - 1;
+    this.#column = this.#line.length;
+  }
+
+  /** Inserts into the text where the cursor is. */
+  insert(text: string): void {
+    const behind = this.#line.splice(this.#column);
+    const [first = '', ...more] = text.replaceAll(/\r\n?/g, '\n').split('\n');
+    this.#line.push(...graphemes(first));
+    if (more.length > 0) this.#lines.splice(this.#row + 1, 0, ...more.map(graphemes));
+    this.#row += more.length;
+    this.#column = this.#line.length;
+    this.#line.push(...behind);
+  }
+
   draw(width: number, height: number): string[] {
-    const head = [...this.#input.head.flatMap((line) => wrap(faint(clean(line)), width)), ...this.#drawFields(width)];
+    const head = [...this.#input.head().flatMap((line) => wrap(faint(clean(line)), width)), ...this.#drawFields(width)];
     const added = this.#drawAdded(width, Math.floor(height / ADDED_SHARE));
-    const said = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
+    const said = this.#doing !== '' ? wrap(this.#doing, width) : this.#fault === '' ? [] : wrap(this.#fault, width);
     // The email that is answered stays visible above it.
     const below = [...added, ...said];
     const space = Math.max(3, Math.floor(height * SHARE) - head.length - below.length - 1);
@@ -115,12 +162,14 @@ export class ComposeDialog implements Dialog {
 
   /** Shows all fields while one of them is edited, and otherwise those that have a value. */
   #drawFields(width: number): string[] {
-    return FIELDS.filter((field) => this.#field !== undefined || this.#edits[field].text !== '').map((field) => {
-      const edit = this.#edits[field];
-      const label = `${LABELS[field]}: `;
-      const room = width - label.length;
-      return field === this.#field ? label + edit.draw(room) : faint(label) + edit.drawAway(room);
-    });
+    return this.#input.fields
+      .filter((field) => this.#field !== undefined || this.#edits[field].text !== '')
+      .map((field) => {
+        const edit = this.#edits[field];
+        const label = `${LABELS[field]}: `;
+        const room = width - label.length;
+        return field === this.#field ? label + edit.draw(room) : faint(label) + edit.drawAway(room);
+      });
   }
 
   /** Shows what the server adds, as far as there is room for it. */
@@ -148,25 +197,32 @@ export class ComposeDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    if (this.#isBusy) return true;
+    if (this.#doing !== '') return true;
     this.#fault = '';
     if (key === 'esc') {
       this.#input.leave(this.written);
       return false;
     }
-    if (key === 'ctrl-s' || key === 'ctrl-d') {
-      if (this.text.trim() === '') {
-        this.#fault = 'The text is empty; there is nothing to send.';
-        return true;
-      }
-      this.#isBusy = true;
-      (key === 'ctrl-s' ? this.#input.send : this.#input.keep)(this.written);
-      return true;
-    }
-    if (this.#field !== undefined) this.#keyOfField(this.#field, key);
+    if (key === 'ctrl-x') this.#input.edit(this);
+    else if (key === 'ctrl-t') this.#input.offer(this);
+    else if (key === 'ctrl-s') this.#finish(this.#input.send, 'Sending …');
+    else if (key === 'ctrl-d') this.#finish(this.#input.keep, 'Saving …');
+    else if (this.#field !== undefined) this.#keyOfField(this.#field, key);
     else if (key === 'tab' || key === 'shift-tab') this.#turn(key === 'tab' ? 1 : -1);
     else if (!this.#move(key)) this.#type(key);
     return true;
+  }
+
+  #finish(work: Compose['keep'], says: string): void {
+    if (!work) return this.refuse('This email cannot be saved as a draft; esc sets it aside.');
+    const hasRecipients = this.#input.fields.includes('to');
+    if (hasRecipients && this.#edits.to.text.trim() === '') {
+      this.#field = 'to';
+      return this.refuse('To is empty; type an address.');
+    }
+    if (!hasRecipients && this.text.trim() === '') return this.refuse('The text is empty; there is nothing to send.');
+    this.wait(says);
+    work(this.written);
   }
 
   #keyOfField(field: Field, key: string): void {
@@ -182,9 +238,10 @@ export class ComposeDialog implements Dialog {
 
   /** Goes to the next or previous field; the text is before the first and after the last of them. */
   #turn(step: 1 | -1): void {
-    const places = [undefined, ...FIELDS];
+    const places = [undefined, ...this.#input.fields];
     this.#field = places[(places.indexOf(this.#field) + step + places.length) % places.length];
   }
+
   #move(key: string): boolean {
     const last = this.#lines.length - 1;
     if (key === 'up') this.#row = Math.max(0, this.#row - 1);
@@ -201,7 +258,7 @@ export class ComposeDialog implements Dialog {
   }
 
   #type(key: string): void {
-    if (key === 'enter') this.#insert('\n');
+    if (key === 'enter') this.insert('\n');
     else if (key === 'backspace') this.#erase();
     else if (key === 'delete') {
       const row = this.#row;
@@ -210,7 +267,7 @@ export class ComposeDialog implements Dialog {
       if (row !== this.#row || column !== this.#column) this.#erase();
     } else if (key === 'ctrl-u') this.#lines[this.#row] = this.#line.slice(this.#column);
     else if (key === 'ctrl-k') this.#lines[this.#row] = this.#line.slice(0, this.#column);
-    else if (graphemes(key).length === 1) this.#insert(key);
+    else if (graphemes(key).length === 1) this.insert(key);
     if (key === 'ctrl-u') this.#column = 0;
   }
 
@@ -223,19 +280,9 @@ export class ComposeDialog implements Dialog {
     }
   }
 
-  #insert(text: string): void {
-    const behind = this.#line.splice(this.#column);
-    const [first = '', ...more] = text.split('\n');
-    this.#line.push(...graphemes(first));
-    if (more.length > 0) this.#lines.splice(this.#row + 1, 0, ...more.map(graphemes));
-    this.#row += more.length;
-    this.#column = this.#line.length;
-    this.#line.push(...behind);
-  }
-
   paste(text: string): void {
-    if (this.#isBusy) return;
-    if (this.#field === undefined) this.#insert(text.replaceAll(/\r\n?/g, '\n'));
+    if (this.#doing !== '') return;
+    if (this.#field === undefined) this.insert(text);
     else this.#edits[this.#field].insert(inOneLine(text));
   }
 }

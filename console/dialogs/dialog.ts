@@ -1,7 +1,7 @@
 import { cleanLines, howToType, isNameTyped, nameToType, clean } from '../../cli/output/index.ts';
 import type { BoundAction } from '../catalog.ts';
 import { linesInWords, computePosition } from '../draw/scroll.ts';
-import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
+import { bold, faint, fit, inverse, shownWidth, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
 
 /** A dialog covers a screen until it is answered. It takes every key. */
@@ -222,23 +222,28 @@ export class LineDialog implements Dialog {
   readonly #says: string;
   readonly #line: LineEdit;
   readonly #done: (text: string) => string;
+  readonly #leave: () => void;
   #fault = '';
 
+  /** `leave` is called when it is canceled. */
   constructor({
     title,
     says,
     text = '',
     done,
+    leave = () => undefined,
   }: {
     title: string;
     says: string;
     text?: string;
     done: (text: string) => string;
+    leave?: () => void;
   }) {
     this.title = title;
     this.#says = says;
     this.#line = new LineEdit(text);
     this.#done = done;
+    this.#leave = leave;
   }
 
   draw(width: number): string[] {
@@ -247,7 +252,10 @@ export class LineDialog implements Dialog {
   }
 
   key(key: string): boolean {
-    if (key === 'esc') return false;
+    if (key === 'esc') {
+      this.#leave();
+      return false;
+    }
     this.#fault = key === 'enter' ? this.#done(this.#line.text.trim()) : '';
     if (key === 'enter') return this.#fault !== '';
     this.#line.key(key);
@@ -307,5 +315,90 @@ export class ChooseDialog implements Dialog {
       return chosen === undefined;
     }
     return true;
+  }
+}
+
+export interface Pick {
+  name: string;
+  says: string;
+  choose: () => void;
+}
+
+/** Chooses one of many by typing a part of its name, or of what it says. */
+export class PickDialog implements Dialog {
+  readonly title: string;
+  readonly #empty: string;
+  readonly #leave: () => void;
+  readonly #line = new LineEdit();
+  #picks: readonly Pick[] = [];
+  #at = 0;
+  #isCut = false;
+  isAsking = true;
+
+  /** `leave` is called when nothing is chosen; `empty` is shown if there is nothing to choose. */
+  constructor({ title, empty, leave }: { title: string; empty: string; leave: () => void }) {
+    this.title = title;
+    this.#empty = empty;
+    this.#leave = leave;
+  }
+
+  begin(picks: readonly Pick[]): void {
+    this.#picks = picks;
+    this.isAsking = false;
+  }
+
+  /** Those whose name begins with what was typed come first. */
+  get #found(): readonly Pick[] {
+    const typed = this.#line.text.trim().toLowerCase();
+    const rank = ({ name, says }: Pick): number => {
+      if (name.toLowerCase().startsWith(typed)) return 0;
+      return `${name} ${says}`.toLowerCase().includes(typed) ? 1 : 2;
+    };
+    return this.#picks.filter((pick) => rank(pick) < 2).toSorted((one, other) => rank(one) - rank(other));
+  }
+
+  get keys(): string {
+    return this.isAsking ? 'esc cancel' : 'type to search   ↑↓ move   enter choose   esc cancel';
+  }
+
+  get where(): string {
+    return this.#isCut ? `${this.#at + 1} of ${this.#found.length}` : '';
+  }
+
+  draw(width: number, height: number): string[] {
+    if (this.isAsking) return [faint('Loading …')];
+    if (this.#picks.length === 0) return wrap(this.#empty, width);
+    const found = this.#found;
+    const room = Math.max(1, height - 1);
+    this.#isCut = found.length > room;
+    const top = Math.max(0, this.#at - room + 1);
+    const names = Math.min(Math.floor(width / 2), Math.max(...this.#picks.map(({ name }) => shownWidth(name))) + 2);
+    const lines = found.slice(top, top + room).map(({ name, says }, index) => {
+      const isHere = top + index === this.#at;
+      const line = fit(`${isHere ? '›' : ' '} ${fit(clean(name), names)} ${clean(says)}`, width);
+      return isHere ? inverse(line) : line;
+    });
+    const none = found.length === 0 ? [faint('Nothing is called so.')] : [];
+    return [`> ${this.#line.draw(width - 2)}`, ...lines, ...none];
+  }
+
+  key(key: string): boolean {
+    if (key === 'esc') {
+      this.#leave();
+      return false;
+    }
+    if (key === 'down') this.#at = Math.min(this.#found.length - 1, this.#at + 1);
+    else if (key === 'up') this.#at = Math.max(0, this.#at - 1);
+    else if (key === 'enter') this.#found[this.#at]?.choose();
+    else {
+      this.#line.key(key);
+      this.#at = 0;
+    }
+    return true;
+  }
+
+  paste(text: string): void {
+    this.#line.insert(inOneLine(text));
+    this.#at = 0;
   }
 }

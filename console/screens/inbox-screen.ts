@@ -1,14 +1,6 @@
-import type { BodyOf, CallOf, Client } from '../../cli/client/index.ts';
-import { inboxes, inboxEmails, inboxThreads, type Action, type Body, type Family } from '../../cli/families/index.ts';
-import {
-  clean,
-  CliFault,
-  formatEmailBody,
-  harmlessName,
-  mustBeFree,
-  save,
-  type ThreadEmail,
-} from '../../cli/output/index.ts';
+import type { AnswerOf, BodyOf, Client } from '../../cli/client/index.ts';
+import { answeringInWords, inboxes, inboxThreads, type Action, type Family } from '../../cli/families/index.ts';
+import { clean, type ThreadEmail } from '../../cli/output/index.ts';
 import { ChooseDialog, LineDialog, type Choice } from '../dialogs/dialog.ts';
 import { joinColumns, faint } from '../draw/text.ts';
 import { linesInWords, linesSeen, withBar, computePosition } from '../draw/scroll.ts';
@@ -17,10 +9,9 @@ import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import type { Awaited } from '../waiting-keys.ts';
 import type { BoundAction } from '../catalog.ts';
-import { createHash, randomUUID } from 'node:crypto';
-import { readForm } from '../perform-action.ts';
-import { buildCall, readTimeAhead } from '../../cli/input/index.ts';
-import { ComposeDialog, EMPTY_REPLY, readPaths, type WrittenReply } from '../dialogs/compose-dialog.ts';
+import { readTimeAhead } from '../../cli/input/index.ts';
+import { Composing, type Kind } from './composing.ts';
+import { chooseFileToSave, OpenedFiles } from './thread-files.ts';
 
 const actionIn = ({ actions = [] }: Family, verb: string): Action[] => actions.filter((one) => one.verb === verb);
 
@@ -39,7 +30,6 @@ const ON_THREAD = bind(inboxThreads, {
   'mark-read': 'm',
   'delete-thread': 'd',
 });
-const ON_EMAIL = bind(inboxEmails, { forward: 'f' });
 
 const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
   switch (label) {
@@ -60,142 +50,13 @@ const applies = (row: ThreadRow, { label }: BoundAction): boolean => {
   }
 };
 
-/** Returns the actions on a thread, and on the email in it that is answered. */
-function offersOn(inbox: string, row: ThreadRow | undefined, emailId: string | undefined): Offer[] {
+/** Returns the actions on a thread. */
+function offersOn(inbox: string, row: ThreadRow | undefined): Offer[] {
   if (!row) return [];
   const path = { inbox, thread_id: row.id };
   const names = [row.subject ?? row.id];
-  return [
-    { actions: ON_THREAD.filter((bound) => applies(row, bound)), paths: [path], names },
-    ...(emailId === undefined ? [] : [{ actions: ON_EMAIL, paths: [{ ...path, inbox_email_id: emailId }], names }]),
-  ];
+  return [{ actions: ON_THREAD.filter((bound) => applies(row, bound)), paths: [path], names }];
 }
-
-interface Answer {
-  path: { inbox: string; thread_id: string; inbox_email_id: string };
-  email: ThreadEmail;
-  isToAll: boolean;
-  /** The signature of the inbox, if it is known and there is one. */
-  signature: string;
-}
-
-interface Written {
-  dialog: ComposeDialog;
-  emailId: string;
-  written: WrittenReply;
-  /** The message after it was sent or stored. */
-  done: string;
-  after: () => void;
-}
-
-/** Answers while they are written. A text that was put aside, or not sent, is restored. */
-class Answers {
-  readonly #host: Host;
-  /** Texts by the email that they answer. */
-  readonly #aside = new Map<string, WrittenReply>();
-  /** Keys of answers that were not sent, as far as is known: sending the same again is the same answer. */
-  readonly #keys = new Map<string, string>();
-
-  constructor(host: Host) {
-    this.#host = host;
-  }
-
-  begin({ path, email, isToAll, signature }: Answer, after: () => void): void {
-    const { client } = this.#host;
-    const { inbox, thread_id, inbox_email_id: emailId } = path;
-    const dialog = new ComposeDialog({
-      title: isToAll ? 'Reply to all' : 'Answer',
-      head: [`To: ${chooseRecipients(email, isToAll)}`],
-      below: linesBelow(email, signature),
-      written: this.#aside.get(emailId) ?? EMPTY_REPLY,
-      leave: (written) => this.#putAside(emailId, written),
-      send: (written) => {
-        const work = this.#read(path, written).then(async (read) => {
-          const body = { ...read, ...(isToAll ? { reply_all: true } : {}) };
-          const said = createHash('sha256')
-            .update(JSON.stringify([emailId, body]))
-            .digest('base64url');
-          const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
-          this.#keys.set(said, key);
-          await client.call(...buildCall(replyAction, path, body, key));
-          this.#keys.delete(said);
-        });
-        void this.#finish({ dialog, emailId, written, done: 'Answered', after }, work);
-      },
-      keep: (written) => {
-        const work = this.#read(path, written).then((read) => {
-          const body = { ...read, thread_id, reply_to_email_id: emailId };
-          const call = { path: { inbox }, body } as CallOf<'createInboxDraft'>;
-          return client.call('createInboxDraft', call);
-        });
-        void this.#finish({ dialog, emailId, written, done: 'Saved as a draft', after }, work);
-      },
-    });
-    this.#host.dialog = dialog;
-  }
-
-  /** Returns the body of a reply, with its files read. Fields that are empty are left to the server. */
-  #read(path: Answer['path'], { text, cc, bcc, subject, files }: WrittenReply): Promise<Body> {
-    const fields = {
-      text: text.trimEnd(),
-      cc: cc.split(/\s*,\s*/).filter((one) => one !== ''),
-      bcc: bcc.split(/\s*,\s*/).filter((one) => one !== ''),
-      subject,
-      attachments: readPaths(files),
-    };
-    const named = Object.entries(fields).filter(([, value]) => value.length > 0);
-    return readForm(this.#host.client, replyAction, path, {
-      fields: Object.fromEntries(named),
-      files: {},
-      cleared: {},
-    });
-  }
-
-  /** A text that was not sent stays in the dialog, and is restored when that is left. */
-  async #finish({ dialog, emailId, written, done, after }: Written, work: Promise<unknown>): Promise<void> {
-    const host = this.#host;
-    this.#aside.set(emailId, written);
-    try {
-      await work;
-      this.#aside.delete(emailId);
-      if (host.dialog === dialog) host.dialog = undefined;
-      host.say(`${done}   (e archives the thread)`);
-    } catch (error) {
-      await host.faults.ready(error);
-      dialog.refuse(`The email was not sent: ${host.faults.inWords(error)}`);
-      host.changed();
-    }
-    after();
-  }
-
-  #putAside(emailId: string, written: WrittenReply): void {
-    if (Object.values(written).every((one) => one.trim() === '')) return void this.#aside.delete(emailId);
-    this.#aside.set(emailId, written);
-    this.#host.say('Press r to continue the text, until you leave this inbox; ctrl-d saves it as a draft.');
-  }
-}
-
-/** Lines of the quote that are shown below a reply. */
-const QUOTE_SHOWN = 2;
-
-/** Describes what the server puts below a reply. */
-function linesBelow(email: ThreadEmail, signature: string): string[] {
-  const quoted = formatEmailBody(email).split('\n');
-  const more = quoted.length - QUOTE_SHOWN;
-  return [
-    ...(signature.trim() === '' ? [] : ['-- ', ...signature.trim().split('\n')]),
-    ...quoted.slice(0, QUOTE_SHOWN).map((line) => `> ${line}`),
-    ...(more > 0 ? [`  … ${more} more quoted lines`] : []),
-  ];
-}
-
-function chooseRecipients({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
-  const first = direction === 'outbound' ? to : asked.length > 0 ? asked : [from];
-  const others = isToAll ? [...to, ...cc] : [];
-  return others.length === 0 ? first.join(', ') : `${first.join(', ')} and ${others.join(', ')}, without this inbox`;
-}
-
-const replyAction = inboxEmails.actions.find(({ verb }) => verb === 'reply') as Action;
 
 interface SnoozeChoice {
   label: string;
@@ -226,6 +87,8 @@ type Change = BodyOf<'updateInboxThread'>;
 const EMAILS = 100;
 /** These need no thread. */
 const AT_ONCE: ReadonlySet<string> = new Set(['tab', 'shift-tab', 'D', 'S', 'ctrl-r', 'left', 'h']);
+/** These are about the emails of the selected thread. */
+const OF_EMAILS: ReadonlySet<string> = new Set(['r', 'R', 'f', 'v', 'O', 'c']);
 /** Longer lines are hard to read. */
 const READABLE = 100;
 
@@ -257,9 +120,9 @@ export class InboxScreen implements Screen {
   #shownAt = 0;
   #page = 10;
   #length = 0;
-  #isAnswering: { isToAll: boolean } | undefined;
-  readonly #answers: Answers;
-  #signature = '';
+  readonly #composing: Composing;
+  readonly #files = new OpenedFiles();
+  #settings: AnswerOf<'getInbox'> | undefined;
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
   constructor(host: Host, { inbox, title, drafts }: InboxInput) {
@@ -268,20 +131,19 @@ export class InboxScreen implements Screen {
     this.#inbox = inbox;
     this.title = title;
     this.#list = new ThreadList(host.client, inbox);
-    this.#answers = new Answers(host);
+    this.#composing = new Composing(host);
   }
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void this.#loadSignature(signal);
+    void this.#loadSettings(signal);
     void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#setFault(fault) });
   }
 
-  /** Without the signature, replies are written as well: the server adds it. */
-  async #loadSignature(signal: AbortSignal): Promise<void> {
+  /** Replies are written without the settings as well: the server adds the signature and chooses the recipients. */
+  async #loadSettings(signal: AbortSignal): Promise<void> {
     const path = { inbox: this.#inbox };
-    const found = await this.#host.client.call('getInbox', { path }, signal).catch(() => undefined);
-    this.#signature = found?.signature ?? '';
+    this.#settings = await this.#host.client.call('getInbox', { path }, signal).catch(() => undefined);
   }
 
   refresh = (): void => this.#try((signal) => this.#load(signal));
@@ -300,6 +162,7 @@ export class InboxScreen implements Screen {
 
   async #load(signal: AbortSignal): Promise<void> {
     await this.#list.refresh(signal);
+    this.#composing.renew((threadId) => this.#list.find(threadId));
     this.#host.changed();
     await this.#loadThread(signal);
   }
@@ -322,7 +185,6 @@ export class InboxScreen implements Screen {
     if (!isSame) this.#scroll = undefined;
     const opened = { thread, emails: page.data.toReversed(), hasOlder: page.has_more };
     this.#open = { id: row.id, version, opened };
-    if (this.#isAnswering && opened.emails.length > 0) this.#answer(this.#isAnswering.isToAll);
     this.#host.changed();
   }
 
@@ -385,25 +247,28 @@ export class InboxScreen implements Screen {
   }
 
   awaits(key: string): Awaited {
-    if (this.#list.isLoaded || AT_ONCE.has(key)) return undefined;
+    const isThere = this.#list.isLoaded && (!OF_EMAILS.has(key) || this.#opened !== undefined || !this.#list.row);
+    if (isThere || AT_ONCE.has(key)) return undefined;
     return this.#fault === '' ? 'on its way' : 'not to be had';
   }
 
   key(key: string): boolean {
     const own: Readonly<Record<string, () => void>> = {
-      r: () => this.#answer(false),
-      R: () => this.#answer(true),
+      r: () => this.#write('reply'),
+      R: () => this.#write('reply to all'),
+      f: () => this.#write('forward'),
       e: () => this.#archive(),
       U: () => this.#undo(),
       s: () => this.#snooze(),
       a: () => this.#assign(),
       c: () => this.#findOthers(),
-      v: () => this.#chooseFile(),
+      v: () => this.#chooseFile(chooseFileToSave),
+      O: () => this.#chooseFile((host, emails) => this.#files.chooseToOpen(host, emails)),
       l: () => this.#label(),
       u: () => this.#unread(),
       D: () => this.#openDrafts(),
       o: () => void (this.#isQuoteShown = !this.#isQuoteShown),
-      S: () => this.#settings(),
+      S: () => this.#openSettings(),
       enter: () => this.#widen(),
       right: () => this.#widen(),
       'ctrl-r': () => this.refresh(),
@@ -413,7 +278,6 @@ export class InboxScreen implements Screen {
       '[': () => this.#step(-1),
     };
     const found = own[key];
-    this.#isAnswering = undefined;
     if (found) found();
     else if (this.#isWide && ['esc', 'left', 'h'].includes(key)) this.#isWide = false;
     else return this.#move(key);
@@ -567,32 +431,8 @@ export class InboxScreen implements Screen {
     this.filter.apply(`from=${address}`);
   }
 
-  #chooseFile(): void {
-    const files = (this.#opened?.emails ?? [])
-      .toReversed()
-      .flatMap((email) => email.attachments.map((file) => ({ email, file })));
-    if (files.length === 0) return this.#host.say('This thread has no files.');
-    const choices = files.map(({ email, file }): Choice => {
-      const size = file.size === null ? '' : `  ${file.size} bytes`;
-      return {
-        label: `${file.filename ?? 'a file'}${size}  from ${email.from}`,
-        choose: () => this.#saveFile(email, file),
-      };
-    });
-    this.#host.dialog = new ChooseDialog('Save a file of this thread', choices);
-  }
-
-  #saveFile(email: ThreadEmail, file: ThreadEmail['attachments'][number]): void {
-    const cwd = (): string => process.cwd();
-    const done = (text: string): string => {
-      if (text === '') return 'Type the name of the file.';
-      void saveAttachment(this.#host.client, email, file.id, { name: text, cwd })
-        .then(() => this.#host.say(`Saved  ${clean(text)}`))
-        .catch((error: unknown) => this.#host.sayFault(error));
-      return '';
-    };
-    const says = `Save it as, in ${clean(cwd())}:`;
-    this.#host.dialog = new LineDialog({ title: 'Save a file', says, text: harmlessName(file.filename ?? ''), done });
+  #chooseFile(choose: (host: Host, emails: readonly ThreadEmail[]) => void): void {
+    choose(this.#host, this.#opened?.emails ?? []);
   }
 
   #label(): void {
@@ -600,14 +440,15 @@ export class InboxScreen implements Screen {
     if (row) void chooseLabels(this.#host, this.#signal, { inbox: this.#inbox, row, done: () => this.refresh() });
   }
 
-  #answer(isToAll: boolean): void {
+  #write(kind: Kind): void {
     const { row } = this.#list;
     const email = this.#answered;
-    // If the key was pressed before there is an email to answer, the answer opens once there is.
-    this.#isAnswering = row && !email ? { isToAll } : undefined;
     if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
-    this.#answers.begin({ path, email, isToAll, signature: this.#signature }, () => this.refresh());
+    const emails = this.#opened?.emails ?? [];
+    const others = (): string => answeringInWords(this.#list.find(path.thread_id) ?? row);
+    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', emails, others };
+    this.#composing.begin(begun, () => this.refresh());
     this.#markRead();
   }
 
@@ -615,7 +456,7 @@ export class InboxScreen implements Screen {
     this.#host.open(this.#drafts());
   }
 
-  #settings(): void {
+  #openSettings(): void {
     const { get } = inboxes;
     const path = { inbox: this.#inbox };
     const none = (): never => {
@@ -637,8 +478,10 @@ export class InboxScreen implements Screen {
       ['tab', 'folders'],
       ['a', 'assign'],
       ['c', 'other threads of this person'],
-      ['v', 'save a file'],
       ['R', 'reply to all'],
+      ['f', 'forward'],
+      ['v', 'save a file'],
+      ['O', 'open a file'],
       ['U', 'undo'],
       ['D', 'drafts'],
       ['S', 'settings'],
@@ -649,7 +492,7 @@ export class InboxScreen implements Screen {
   }
 
   offers(): readonly Offer[] {
-    return offersOn(this.#inbox, this.#list.row, this.#answered?.id);
+    return offersOn(this.#inbox, this.#list.row);
   }
 
   copy(): string | undefined {
@@ -681,25 +524,6 @@ const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', '
 /** Reports whether an answer is still being sent; its thread shows the progress. */
 const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
   direction === 'outbound' && ON_ITS_WAY.includes(state);
-
-/** Saves a file of an email; a file that is there already is kept, and the fault says so. */
-async function saveAttachment(
-  client: Client,
-  { id, direction }: ThreadEmail,
-  fileId: string,
-  { name, cwd }: { name: string; cwd: () => string },
-): Promise<void> {
-  await mustBeFree({ cwd }, name, false);
-  if (direction === 'outbound') {
-    const path = { email_id: id, attachment_id: fileId };
-    const { download_url: url } = await client.call('getAttachment', { path });
-    return save({ cwd }, await client.download({ operation: 'downloadAttachment', path }, url), name, false);
-  }
-  const path = { received_email_id: id, received_attachment_id: fileId };
-  const { download_url: url } = await client.call('getReceivedAttachment', { path });
-  if (url === undefined) throw new CliFault('This part was not stored separately; it is only in the source.');
-  await save({ cwd }, await client.download({ operation: 'downloadReceivedAttachment', path }, url), name, false);
-}
 
 const MEMBERS = 100;
 

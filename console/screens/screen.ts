@@ -21,6 +21,7 @@ export interface Size {
 export interface Host {
   client: Client;
   terminal: Terminal;
+  env: Readonly<Record<string, string | undefined>>;
   faults: Faults;
   /** The sections that are available. */
   sections: readonly Section[];
@@ -40,6 +41,8 @@ export interface Host {
   sayFault: (error: unknown) => void;
   /** Returns how to word an advice here, or on an open item. */
   speaker: (at?: At) => FormatAdvice;
+  /** Leaves the terminal to another program while the work lasts; the screen is drawn again afterwards. */
+  lendTerminal: (work: () => Promise<void>) => Promise<void>;
   /** Opens the prompt with a filter that was refused, to be corrected, and its fault. */
   typeAgain: (filter: string, fault: unknown) => void;
 }
@@ -53,6 +56,8 @@ export interface Offer {
   paths: readonly Readonly<Record<string, string>>[];
   /** The names of the items, in the order of their paths. */
   names?: readonly string[];
+  /** The items as they are shown, in the order of their paths. */
+  items?: readonly object[];
   /** The initial values of a form. */
   given?: Readonly<Record<string, string>>;
 }

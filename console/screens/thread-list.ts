@@ -1,5 +1,5 @@
 import type { CallOf, Client, AnswerOf } from '../../cli/client/index.ts';
-import { inboxSearch, pausedInWords } from '../../cli/families/index.ts';
+import { answeringInWords, inboxSearch, pausedInWords } from '../../cli/families/index.ts';
 import { placeInList } from '../draw/scroll.ts';
 import { Pager } from '../pager.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
@@ -110,6 +110,10 @@ export class ThreadList {
     return this.rows[this.at];
   }
 
+  find(id: string): ThreadRow | undefined {
+    return this.rows.find((row) => row.id === id);
+  }
+
   select(at: number): void {
     this.#at = Math.max(0, Math.min(at, this.rows.length - 1));
     this.#id = this.rows[this.#at]?.id;
@@ -159,6 +163,7 @@ export function drawThreadRow(
   const folder = row.snoozed_until === null ? row.folder : 'snoozed';
   const signs = [
     isFound ? folder : '',
+    answeringInBrief(row),
     row.has_draft ? 'draft' : '',
     row.has_attachment ? 'file' : '',
     ...row.labels.map(({ name }) => name),
@@ -169,6 +174,13 @@ export function drawThreadRow(
   const lines = [fit(first, width), fit(second, width)];
   if (isInHand) return lines.map(inverse);
   return row.read ? lines : [bold(lines[0] ?? ''), lines[1] ?? ''];
+}
+
+/** Names who else is answering, in a few letters: a row has room for little more than the subject. */
+function answeringInBrief({ answering }: Pick<ThreadRow, 'answering'>): string {
+  const [first, ...more] = answering.filter(({ is_caller: isCaller }) => !isCaller);
+  if (!first) return '';
+  return more.length > 0 ? `${more.length + 1} answering` : `${first.name.split(/[\s@]/)[0] ?? ''} answering`;
 }
 
 /** Returns the name of `Ada Lovelace <ada@example.org>`, or the address if there is none. */
@@ -201,9 +213,11 @@ export function drawThread(
     ...(assignee === null ? [] : [`for ${clean(assignee)}`]),
     ...(until === null ? [] : [`snoozed until ${shortTime(until)}`]),
   ].join('  ');
+  const others = thread.answering.find(({ is_caller: isCaller }) => !isCaller);
   const lines = [
     ...wrap(bold(clean(thread.subject ?? '(no subject)')), width),
     ...(known === '' ? [] : wrap(known, width)),
+    ...(others ? wrap(`${clean(answeringInWords(thread))} since ${shortTime(others.since).slice(6)}.`, width) : []),
     ...(thread.answers_paused ? wrap(`Programs: ${clean(pausedInWords(thread))}`, width) : []),
     ...(notes === null ? [] : wrap(`Note: ${cleanLines(notes)}`, width)),
     ...(hasOlder ? [faint(fit('Older emails are not shown here.', width))] : []),

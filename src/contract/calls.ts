@@ -23,6 +23,8 @@ export type PageId =
   | 'createContactImport'
   | 'createImage'
   | 'exportContacts'
+  | 'exportPerson'
+  | 'getContactImportFailedRows'
   | 'getInvoiceCsv'
   | 'getInvoicePage'
   | 'receivePaymentEvent';

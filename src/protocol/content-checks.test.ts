@@ -145,6 +145,18 @@ describe('the check of links', () => {
     expect(checked(body(written))['links']?.details).toEqual(['<a title="" class=x href={{{PLAN}}}>x</a>']);
   });
 
+  it.each([
+    ['https://a.example/?e={{{EMAIL}}}', ['https://a.example/?e={{{EMAIL}}}']],
+    ['See (https://a.example/{{{PLAN|x}}}/y)', ['https://a.example/{{{PLAN}}}']],
+    ['https://a.example/?e={{{EMAIL|urlencode}}}&p={{{PLAN}}}', ['https://a.example/?e=x&p={{{PLAN}}}']],
+    ['https://a.example/?e={{{EMAIL|urlencode}}} {{{EMAIL}}}', undefined],
+    ['{{{PLAN}}}/?e=1 https://{{{PLAN}}} https://a.example {{{PLAN}}}', undefined],
+  ])('finds variables that are not encoded in the addresses of the text %s', (text, details) => {
+    const { links } = checked({ text });
+    expect(links).toMatchObject({ status: details === undefined ? 'pass' : 'warn', details: details ?? [] });
+    if (details !== undefined) expect(links?.message).toContain('{{{KEY|urlencode}}}');
+  });
+
   it('ignores an anchor without an address and links in comments', () => {
     expect(
       checkStatus('links', body('<a name="x">x</a><!-- <a href="#">y</a> --><area href="https://example.com">')),

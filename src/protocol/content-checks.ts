@@ -24,24 +24,47 @@ interface Link {
 const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 
 /** Every link must have a target that works in a mail program, where there is no base page. */
-function checkLinks(tags: readonly StartTag[], html = ''): ContentCheck {
-  const unquoted = findUnquoted(html);
+function checkLinks(tags: readonly StartTag[], { html, text }: Pick<CheckedContent, 'html' | 'text'>): ContentCheck {
+  const unquoted = findUnquoted(html ?? '');
   if (unquoted.length > 0) {
     const message = 'An attribute with a merge variable has no quotes; add them, such as href="{{{url}}}".';
     return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
   }
   const links = listLinks(tags);
   const broken = links.filter((link) => !link.isOpen && !runsCode(link.address) && !leadsSomewhere(link.address));
-  if (broken.length === 0) {
-    const message = links.length === 0 ? 'There are no links.' : 'Every link is a full web address.';
-    return { name: 'links', status: 'pass', message, details: [] };
+  if (broken.length > 0) {
+    const message =
+      'A link is empty, # or not a full web address; write the full address, such as https://example.com/page.';
+    return { name: 'links', status: 'fail', message, details: shownSome(broken.map(({ written }) => written)) };
   }
-  return {
-    name: 'links',
-    status: 'fail',
-    message: 'A link is empty, # or not a full web address; write the full address, such as https://example.com/page.',
-    details: shownSome(broken.map(({ written }) => written)),
-  };
+  const raw = findRawInUrls(text ?? '');
+  if (raw.length > 0) {
+    const message =
+      'A merge variable in an address of the text is not percent-encoded, so a value such as a+b&c breaks the address; write {{{KEY|urlencode}}}.';
+    return { name: 'links', status: 'warn', message, details: shownSome(raw) };
+  }
+  const message = links.length === 0 ? 'There are no links.' : 'Every link is a full web address.';
+  return { name: 'links', status: 'pass', message, details: [] };
+}
+
+/** A web address at the end of a text, in its path or after it. */
+const OPEN_URL = /https?:\/\/[^\s<>"'/?#]+[/?#][^\s<>"']*$/i;
+const URL_CHARS = 500;
+
+/** Finds the addresses in a plain text with a variable that is not percent-encoded; in HTML, rendering does that. */
+function findRawInUrls(text: string): string[] {
+  const found: string[] = [];
+  let before = '';
+  for (const part of parseMerge(text)) {
+    if (typeof part === 'string') {
+      before = (before + part).slice(-URL_CHARS);
+      continue;
+    }
+    const open = OPEN_URL.exec(before)?.[0];
+    if (open !== undefined && part.encoding === undefined) found.push(`${open}{{{${part.key}}}}`);
+    before += 'x';
+  }
+  return found;
 }
 
 const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OTHER_PROGRAMS.test(address);
@@ -151,7 +174,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
   const images = tags.filter(({ name }) => name === 'img');
   return [
     checkVariables(content),
-    checkLinks(tags, content.html ?? ''),
+    checkLinks(tags, content),
     checkLinkTypes(tags, images, content.html ?? ''),
     checkSubject(content.subject),
     checkPreviewText(content.previewText),

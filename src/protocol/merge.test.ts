@@ -7,7 +7,9 @@ import {
   mergedChars,
   parseMerge,
   findMergePlaces,
+  nameEncodings,
   renderMerge,
+  writeMerge,
   type MergeValues,
 } from './merge.ts';
 
@@ -97,6 +99,50 @@ const someText = fc.oneof(
   braces.map((parts) => parts.join('')),
 );
 const someKey = fc.stringMatching(/^[A-Za-z0-9_]{1,50}$/);
+
+describe('the filter of a merge variable', () => {
+  const value = "a+b&c/d'é@x.org";
+
+  it.each([
+    ['{{{A|urlencode}}}', "a%2Bb%26c%2Fd'%C3%A9%40x.org"],
+    ['{{{ A | urlencode }}}', "a%2Bb%26c%2Fd'%C3%A9%40x.org"],
+    ['{{{A|urlpath}}}', "a+b&c/d'%C3%A9@x.org"],
+    ['{{{A|x|urlencode}}}', "a%2Bb%26c%2Fd'%C3%A9%40x.org"],
+    ['{{{B|New York|urlencode}}}', 'New%20York'],
+    ['{{{B||urlencode}}}', ''],
+    ['{{{C|urlencode}}}', 'f%26'],
+    ['{{{B|urlencode |}}}', 'urlencode |'],
+    ['{{{B|urlencoded}}}', 'urlencoded'],
+  ])('in plain text turns %s into %j', (text, expected) => {
+    const given = { given: new Map([['A', value]]), fallbacks: new Map([['C', 'f&']]) };
+    expect(renderMerge(text, given, { escape: 'none' })).toBe(expected);
+    expect(mergedChars(text, given, { escape: 'none' })).toBeGreaterThanOrEqual(expected.length);
+  });
+
+  it.each([
+    ['<p>{{{A|urlencode}}} {{{A}}}</p>', '<p>a%2Bb%26c%2Fd&#39;%C3%A9%40x.org a+b&amp;c/d&#39;é@x.org</p>'],
+    ['<a href="/?e={{{A|urlencode}}}">', '<a href="/?e=a%2Bb%26c%2Fd&#39;%C3%A9%40x.org">'],
+    ['<a href="/p/{{{A|urlencode}}}">', '<a href="/p/a%2Bb%26c%2Fd&#39;%C3%A9%40x.org">'],
+  ])('in HTML encodes once and escapes: %s', (html, expected) => {
+    for (const areForeign of [false, true]) {
+      const given = values({ A: value });
+      expect(renderMerge(html, given, { escape: 'html', areForeign })).toBe(expected);
+      expect(mergedChars(html, given, { escape: 'html', areForeign })).toBeGreaterThanOrEqual(expected.length);
+    }
+  });
+
+  it('is written back as it was read', () => {
+    for (const text of ['{{{A|urlencode}}}', '{{{A|x y|urlpath}}}', '{{{A||urlencode}}}', '{{{A|b|}}} c {{{D}}}'])
+      expect(writeMerge(parseMerge(text))).toBe(text);
+  });
+
+  it('is named in HTML for each variable that is in the path or the query of a URL', () => {
+    const html = '<a href="https://a.test/{{{A}}}?b={{{B|x}}}&c={{{C|urlpath}}}">{{{D}}}</a><a href="{{{E}}}">x</a>';
+    expect(nameEncodings(html)).toBe(
+      '<a href="https://a.test/{{{A|urlpath}}}?b={{{B|x|urlencode}}}&c={{{C|urlpath}}}">{{{D}}}</a><a href="{{{E}}}">x</a>',
+    );
+  });
+});
 
 describe('for every text and value', () => {
   it('a merged value is never expanded again', () => {

@@ -8,7 +8,17 @@ interface MergeVariable {
   key: string;
   /** The text after the bar; undefined without a bar, and an empty text is a default too. */
   inlineDefault: string | undefined;
+  /** The part of a URL for which the text says that the value is percent-encoded. */
+  encoding?: UrlPart;
 }
+
+type UrlPart = 'path' | 'query';
+
+/** Filters after the last bar. They are never defaults. */
+const FILTERS: readonly (readonly [filter: string, encoding: UrlPart])[] = [
+  ['urlencode', 'query'],
+  ['urlpath', 'path'],
+];
 
 /** Text and variables in their order. */
 export type MergeText = readonly (string | MergeVariable)[];
@@ -26,11 +36,49 @@ export function parseMerge(text: string): MergeText {
   let from = 0;
   for (const found of text.matchAll(variable)) {
     if (found.index > from) parts.push(text.slice(from, found.index));
-    parts.push({ key: found[1] ?? '', inlineDefault: found[2] });
+    parts.push(readVariable(found[1] ?? '', found[2]));
     from = found.index + found[0].length;
   }
   if (from < text.length) parts.push(text.slice(from));
   return parts;
+}
+
+function readVariable(key: string, afterBar: string | undefined): MergeVariable {
+  const bar = afterBar?.lastIndexOf('|') ?? -1;
+  const filter = afterBar?.slice(bar + 1).trim();
+  const encoding = FILTERS.find(([name]) => name === filter)?.[1];
+  if (encoding === undefined) return { key, inlineDefault: afterBar };
+  return { key, inlineDefault: bar < 0 ? undefined : afterBar?.slice(0, bar), encoding };
+}
+
+/** Writes a parsed text back in the syntax that `parseMerge` reads. */
+export function writeMerge(text: MergeText): string {
+  let out = '';
+  for (const part of text) {
+    if (typeof part === 'string') {
+      out += part;
+      continue;
+    }
+    const { key, inlineDefault, encoding } = part;
+    const filter = FILTERS.find(([, one]) => one === encoding)?.[0];
+    out += `{{{${[key, inlineDefault, filter].filter((piece) => piece !== undefined).join('|')}}}}`;
+  }
+  return out;
+}
+
+/** Returns HTML whose variables in URLs name their encoding, so that a text made from it has the same links. */
+export function nameEncodings(html: string): string {
+  const text = parseMerge(html);
+  const found = findMergePlaces(text);
+  let variables = 0;
+  return writeMerge(
+    text.map((part) => {
+      if (typeof part === 'string') return part;
+      const encoding = part.encoding ?? found[variables]?.urlPart;
+      variables++;
+      return encoding === undefined ? part : { ...part, encoding };
+    }),
+  );
 }
 
 /**
@@ -78,7 +126,7 @@ export interface Place {
    * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
    * URL, names its host, or is not in a URL.
    */
-  urlPart: 'path' | 'query' | undefined;
+  urlPart: UrlPart | undefined;
 }
 
 const places = new WeakMap<object, readonly Place[]>();
@@ -506,7 +554,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
         isHarmless = scheme === 'harmless';
         begun += escapeHtml(value);
       }
-      if (place.urlPart) value = percentEncode(value, place.urlPart);
+      if (place.urlPart && part.encoding === undefined) value = percentEncode(value, place.urlPart);
     }
     // An unquoted attribute begins with the first non-empty value in it.
     const isFirst: boolean = place.isFirst || isUnbegun;
@@ -518,8 +566,11 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   return out;
 }
 
+const encode = (value: string, encoding: UrlPart | undefined): string =>
+  encoding === undefined ? value : percentEncode(value, encoding);
+
 /** Encodes a value as one part of a URL: a path keeps its slashes, and a query is a single value (RFC 3986 §2.1). */
-function percentEncode(value: string, part: 'path' | 'query'): string {
+function percentEncode(value: string, part: UrlPart): string {
   const text = value.toWellFormed();
   if (part === 'query') return encodeURIComponent(text);
   return encodeURI(text).replaceAll(/[?#]/g, encodeURIComponent);
@@ -600,7 +651,7 @@ function measure(text: MergeText, kind: Kind): Lengths {
     const own = found.keys.get(key) ?? { bare: 0, withDefault: 0, defaultChars: 0 };
     found.keys.set(key, own);
     const place = places[variables++];
-    const weight = place === undefined ? 1 : weigh(place);
+    const weight = (place === undefined ? 1 : weigh(place)) * (part.encoding === undefined ? 1 : ENCODED_CHARS);
     if (place !== undefined && (place.isBare || place.isInComment)) found.plain += EMPTY_CHARS;
     if (inlineDefault === undefined) own.bare += weight;
     else {
@@ -654,12 +705,13 @@ function reader({ given, fallbacks }: MergeValues, escape: Escaping): (variable:
   // A key that occurs in many places is escaped once.
   const escaped = new Map<string, string>();
   const put = escape === 'html' ? escapeHtml : (text: string): string => text;
-  return ({ key, inlineDefault }) => {
-    if (inlineDefault !== undefined && !given.has(key)) return put(inlineDefault);
-    let value = escaped.get(key);
+  return ({ key, inlineDefault, encoding }) => {
+    if (inlineDefault !== undefined && !given.has(key)) return put(encode(inlineDefault, encoding));
+    const place = encoding === undefined ? key : `${key}|${encoding}`;
+    let value = escaped.get(place);
     if (value === undefined) {
-      value = put(given.get(key) ?? fallbacks?.get(key) ?? '');
-      escaped.set(key, value);
+      value = put(encode(given.get(key) ?? fallbacks?.get(key) ?? '', encoding));
+      escaped.set(place, value);
     }
     return value;
   };

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { confirmationUrl } from '../../src/features/audience/contacts/preference-links.ts';
+import { confirmationUrl, signUpUrl } from '../../src/features/audience/contacts/preference-links.ts';
 import { describePeers } from '../peers/peers.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -12,6 +12,8 @@ import { faultsInEveryView, violations } from './page-faults.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describePeers('the preference pages in a real browser', ['chromium'], () => {
   let scene: Scene;
@@ -58,6 +60,16 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     };
     const isOut = async (): Promise<boolean> => (await call('GET', `/contacts/${id}`)).body.unsubscribed;
     return { id, news, offers, confirm, subscription, isOut, ...links };
+  }
+
+  /** Uploads a picture of one pixel, and returns its address. */
+  async function uploadLogo(): Promise<string> {
+    const answer = await fetch(`${scene.url}/images`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${team.key}`, 'content-type': 'image/png', 'user-agent': 'test' },
+      body: Buffer.from(PIXEL, 'base64'),
+    });
+    return ((await answer.json()) as { url: string }).url;
   }
 
   /** A tab that asks nobody but us for anything, and runs nothing. */
@@ -136,7 +148,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         for (const link of links) await page.goto(new URL(link ?? '', scene.url).href);
       }
     });
-    expect((await call('GET', `/contacts/${id}/activity`)).body.data).toEqual([]);
+    expect((await call('GET', `/contacts/${id}/activity?kind=consent`)).body.data).toEqual([]);
   });
 
   /** Every page there is, each in a state that a reader meets. */
@@ -172,6 +184,85 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         found.push(...(await faultsInEveryView(page, { name, pictures: PICTURES })));
       }
     });
+    expect(found).toEqual([]);
+  });
+
+  it('have no axe violations and cut nothing off in the language of the contact', async () => {
+    await call('POST', '/contact-properties', { key: 'language', type: 'string' });
+    const found: string[] = [];
+    for (const language of ['de', 'pl', 'ja']) {
+      const { id, unsubscribe, preferences, confirm } = await reader();
+      await call('PATCH', `/contacts/${id}`, { properties: { language } });
+      await withPage(async (page) => {
+        for (const [name, address] of Object.entries({ unsubscribe, preferences, confirm })) {
+          await page.goto(address);
+          expect(await page.locator('html').getAttribute('lang')).toBe(language);
+          found.push(...(await faultsInEveryView(page, { name: `${name}-${language}`, pictures: PICTURES })));
+        }
+      });
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('let a person sign up with a form and confirm by keyboard, without a script and without axe violations', async () => {
+    await team.domain('forms.example.com');
+    const topic_id = (await call('POST', '/topics', { name: 'Weekly', default_subscription: 'opt_out' })).body.id;
+    const body = { name: 'F', topic_id, from: 'news@forms.example.com' };
+    const { id } = (await call('POST', '/forms', body)).body;
+    const found: string[] = [];
+    const look = async (page: Page, name: string) =>
+      found.push(...(await faultsInEveryView(page, { name: `sign-up-${name}`, pictures: PICTURES })));
+    await withPage(async (page) => {
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      await look(page, 'form');
+      expect(await page.getByLabel('Leave this field empty').isVisible()).toBe(false);
+      await tabTo(page, 'Email address');
+      await page.keyboard.type('me@x.y@z');
+      await page.evaluate(`document.querySelector('form').noValidate = true`);
+      await pressByKeyboard(page, 'Subscribe');
+      await look(page, 'bad-address');
+      await page.getByLabel('Email address').fill('me@example.org');
+      await pressByKeyboard(page, 'Subscribe');
+      expect(await page.getByRole('status').textContent()).toContain('me@example.org');
+      await look(page, 'pending');
+      const signUp = { id: scene.app.world.ids.uuid(), team_id: team.id, email_key: 'me@example.org' };
+      await page.goto(signUpUrl(scene.app.world, scene.url, { contact: signUp, formId: id }));
+      await look(page, 'confirm');
+      await pressByKeyboard(page, 'Confirm subscription');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('You are subscribed to Weekly');
+      await call('PATCH', `/forms/${id}`, { enabled: false });
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      await look(page, 'closed');
+    });
+    expect((await call('GET', '/contacts/me@example.org')).status).toBe(200);
+    expect(found).toEqual([]);
+  });
+
+  it('have no axe violations with the logo, the words and any color of the team', async () => {
+    const logo = await uploadLogo();
+    const words = {
+      page_headline: 'Acme Weekly',
+      page_intro: 'Choose what you like.',
+      page_goodbye: 'Come back soon.',
+    };
+    const found: string[] = [];
+    try {
+      for (const accent_color of ['#ffee00', '#101010', '#c2185b']) {
+        await call('PATCH', '/team', { logo_url: logo, accent_color, ...words });
+        const { unsubscribe, preferences } = await reader();
+        await withPage(async (page) => {
+          await page.goto(preferences);
+          found.push(...(await faultsInEveryView(page, { name: `look-${accent_color.slice(1)}`, pictures: PICTURES })));
+          expect(await page.evaluate(`document.querySelector('img').naturalWidth`)).toBe(1);
+          await page.goto(unsubscribe);
+          await pressByKeyboard(page, 'Unsubscribe');
+          expect(await page.getByText('Come back soon.').count()).toBe(1);
+          found.push(...(await faultsInEveryView(page, { name: `bye-${accent_color.slice(1)}`, pictures: PICTURES })));
+        });
+      }
+    } finally {
+      await call('PATCH', '/team', { logo_url: null, accent_color: null });
+    }
     expect(found).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -33,6 +33,7 @@ describe('the inbox of the console', () => {
   let team: Team;
   let inbox: WritingInbox;
   let member: string;
+  let folderOfOpener: string;
   let seat: Screen;
   beforeAll(async () => {
     scene = await startScene();
@@ -74,7 +75,23 @@ describe('the inbox of the console', () => {
           '</blockquote><p>The shop</p>',
       ],
     });
-    seat = await Screen.take({ url: scene.url, key: team.key, env: { TZ: 'UTC' } });
+    folderOfOpener = await mkdtemp(path.join(tmpdir(), 'rasket-opener-'));
+    const opener = path.join(folderOfOpener, 'opener');
+    await writeFile(opener, `printf '%s\\n' "$1" >> ${folderOfOpener}/opened\n`);
+    const editor = path.join(folderOfOpener, 'editor');
+    await writeFile(path.join(folderOfOpener, 'status'), '3');
+    await writeFile(
+      editor,
+      [
+        `cp "$1" ${folderOfOpener}/handed`,
+        `printf '%s\\n' "$1" "$(stat -c %a "$1")" "$(stat -c %a "$(dirname "$1")")" > ${folderOfOpener}/modes`,
+        `printf 'First.\\n\\nEdited.\\n' | cat - ${folderOfOpener}/handed > "$1"`,
+        `sed -i '4,5d' "$1"`,
+        `exit "$(cat ${folderOfOpener}/status)"`,
+      ].join('\n'),
+    );
+    const env = { TZ: 'UTC', RASKET_OPEN: `sh ${opener}`, EDITOR: `sh ${editor}` };
+    seat = await Screen.take({ url: scene.url, key: team.key, env });
     await seat.sees('received mail');
     await seat.type(':inbox');
     await seat.sees(':inbox');
@@ -86,6 +103,7 @@ describe('the inbox of the console', () => {
   afterAll(async () => {
     await seat?.[Symbol.asyncDispose]();
     await scene?.close();
+    if (folderOfOpener) await rm(folderOfOpener, { recursive: true });
   });
 
   const inFolder = async (folders: string): Promise<string[]> =>
@@ -344,6 +362,254 @@ describe('the inbox of the console', () => {
     });
     await inbox.call('DELETE', `/drafts/${draft?.id}`);
     await rm(folder, { recursive: true });
+  });
+
+  it('the inbox of the console opens a file in a private folder with the program of the user, and refuses what could run', async () => {
+    await inbox.arrive({
+      from: 'Grace Hopper <grace@example.net>',
+      subject: 'Two files',
+      content: [
+        'Content-Type: multipart/mixed; boundary=b',
+        '',
+        ...[
+          ['../../notes.txt', 'just notes'],
+          ['page.html', '<script>alert(1)</script>'],
+          ['picture.png', '#!/bin/sh'],
+        ].flatMap(([name, text]) => [
+          '--b',
+          'Content-Type: application/octet-stream',
+          `Content-Disposition: attachment; filename="${name}"`,
+          '',
+          text ?? '',
+        ]),
+        '--b--',
+      ],
+    });
+    await seat.sees(/inbox · \d\/5/, 'Two files');
+    await seat.press('g', 'O');
+    await seat.sees('Open a file of this thread', 'notes.txt', 'page.html', 'picture.png');
+    await seat.press('1');
+    await seat.sees('Opened  __.._notes.txt');
+    const opened = await vi.waitFor(async () => {
+      const told = await readFile(path.join(folderOfOpener, 'opened'), 'utf8');
+      expect(told).toMatch(/\n$/);
+      return told.trim();
+    });
+    expect(opened).toMatch(/^\/[^\n]*\/rasket-open-\w{6}\/__\.\._notes\.txt$/);
+    expect(await readFile(opened, 'utf8')).toBe('just notes\n');
+    expect((await stat(opened)).mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(opened))).mode & 0o777).toBe(0o700);
+    await seat.press('O', '2');
+    await seat.sees('page.html is not opened, because it could run as a program; v saves it.');
+    await seat.press('O', '3');
+    await seat.sees('picture.png is not opened');
+    expect(await readFile(path.join(folderOfOpener, 'opened'), 'utf8')).toBe(`${opened}\n`);
+    await seat.press('e');
+    await seat.sees('Archived', /inbox · 1\/4/);
+  });
+
+  it('the inbox of the console says where a file is if there is no program to open it', async () => {
+    await using plain = await Screen.take({
+      url: scene.url,
+      key: team.key,
+      columns: 120,
+      env: { TZ: 'UTC', RASKET_OPEN: undefined, DISPLAY: undefined },
+    });
+    await plain.type(':inbox');
+    await plain.sees(':inbox');
+    await plain.press('Enter');
+    await plain.sees('Customer support', inbox.address);
+    await plain.press('Enter');
+    await plain.sees('A screenshot');
+    await plain.press('g', 'O');
+    await plain.sees('2  ../screen.png');
+    await plain.press('2');
+    await plain.sees('There is no program to open it with', /rasket-open-\w{6}\/__screen\.png/);
+  });
+
+  it('the inbox of the console forwards with recipients, note, subject and a file, with the files of the email', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'rasket-files-'));
+    await writeFile(path.join(folder, 'terms.txt'), 'the terms');
+    await seat.press('g', 'f');
+    await seat.sees('Forward', 'Fwd: A screenshot', 'To: ', 'with ../screen.png');
+    await seat.press('C-s');
+    await seat.sees('To is empty; type an address.');
+    await seat.type('desk@example.net, Dave <dave@example.net>');
+    await seat.press('Tab');
+    await seat.type('carol@example.net');
+    await seat.press('Tab');
+    await seat.type('bob@example.net');
+    await seat.press('Tab');
+    await seat.type('Please look');
+    await seat.press('Tab');
+    await seat.type(`${folder}/ter`);
+    await seat.press('Tab');
+    await seat.sees('terms.txt');
+    await seat.press('Tab');
+    await seat.type('Is it ours?');
+    await seat.press('C-d');
+    await seat.sees('cannot be saved as a draft');
+    await seat.press('Escape');
+    await seat.sees('Press f to continue the text');
+    await seat.press('r');
+    await seat.sees('Answer');
+    expect(await seat.frame()).not.toContain('Is it ours?');
+    await seat.press('Escape', 'f');
+    await seat.sees('Dave <dave@example.net>', 'Cc: carol@example.net', 'Subject: Please look', 'Is it ours?');
+    await keepFrame(seat, 'inbox-forward', 'Is it ours?', SIZES);
+    await seat.resize(120, 40);
+    await seat.press('C-s');
+    await seat.sees('Forwarded   (e archives the thread)');
+    const [email] = (await scene.api('GET', '/emails', { key: team.key })).body.data as { id: string }[];
+    const { body } = await scene.api('GET', `/emails/${email?.id}`, { key: team.key });
+    expect(body).toMatchObject({
+      to: ['desk@example.net', 'Dave <dave@example.net>'],
+      cc: ['carol@example.net'],
+      bcc: ['bob@example.net'],
+      subject: 'Please look',
+      text: expect.stringMatching(/^Is it ours\?\n.*Forwarded message.*Look\.$/s),
+    });
+    const { body: files } = await scene.api('GET', `/emails/${email?.id}/attachments`, { key: team.key });
+    expect((files.data as { filename: string }[]).map(({ filename }) => filename).sort()).toEqual([
+      '../screen.png',
+      'terms.txt',
+    ]);
+    await rm(folder, { recursive: true });
+  });
+
+  it('the inbox of the console inserts a template that is found by typing at the cursor, and asks for values that it lacks', async () => {
+    const make = async (alias: string, name: string, more: object): Promise<void> => {
+      expect((await scene.api('POST', '/templates', { key: team.key, body: { alias, name, ...more } })).status).toBe(
+        201,
+      );
+    };
+    await seat.press('g', 'r');
+    await seat.sees('Answer');
+    await seat.press('C-t');
+    await seat.sees('Insert a template', 'There are no published templates with an alias yet');
+    await seat.press('Escape');
+    await seat.sees('Answer');
+    const named = { key: 'CUSTOMER_NAME', type: 'string' };
+    const order = { key: 'ORDER', type: 'number' };
+    const html = '<p>Dear {{{CUSTOMER_NAME}}},</p><p>order {{{ORDER}}} is refunded.</p>';
+    await make('refund', 'Refund of an order', { html, variables: [named, order] });
+    await make('hours', 'Opening hours', { html: '<p>H</p>', text: 'We are open from 9 to 5.' });
+    await make('secret', 'Never published', { html: '<p>S</p>' });
+    for (const alias of ['refund', 'hours']) await scene.api('POST', `/templates/${alias}/publish`, { key: team.key });
+    await seat.type('Before. After.');
+    await seat.press(...Array.from({ length: 6 }, () => 'Left'), 'C-t');
+    const listed = await seat.sees('Insert a template', 'hours', 'Opening hours', 'refund', 'Refund of an order');
+    expect(listed).not.toContain('Never published');
+    await keepFrame(seat, 'inbox-templates', 'Opening hours', SIZES);
+    await seat.resize(120, 40);
+    await seat.type('open');
+    await seat.sees('> open', '› hours');
+    await seat.press('Enter');
+    await seat.sees('Before. We are open from 9 to 5.▏After.');
+    await seat.press('C-u', 'C-k', 'C-t');
+    await seat.type('ref');
+    await seat.press('Enter');
+    await seat.sees('Template refund', 'ORDER:');
+    await seat.type('x');
+    await seat.press('Enter');
+    await seat.sees('ORDER must be a number.');
+    await seat.press('BSpace');
+    await seat.type('1041');
+    await seat.press('Enter');
+    await seat.sees('Dear Grace Hopper,', 'order 1041 is refunded.▏');
+    await seat.press('C-s');
+    await seat.sees('Answered');
+    const [email] = (await scene.api('GET', '/emails', { key: team.key })).body.data as { id: string }[];
+    const { body } = await scene.api('GET', `/emails/${email?.id}`, { key: team.key });
+    expect(body.text).toMatch(/^Dear Grace Hopper,\n+order 1041 is refunded\.\n\n-- \n/);
+  });
+
+  it('the inbox of the console edits the text in the editor of the user, with the email below, and keeps it if that fails', async () => {
+    await seat.press('g', 'r');
+    await seat.type('First.');
+    await seat.press('C-x');
+    await seat.sees('The editor exited with status 3; the text is as it was before.', 'First.▏');
+    await writeFile(path.join(folderOfOpener, 'status'), '0');
+    await seat.press('C-x');
+    await seat.sees('First.', 'Edited.▏');
+    const handed = await readFile(path.join(folderOfOpener, 'handed'), 'utf8');
+    expect(handed).toMatch(
+      /^First\.\n\n# -+ >8 -+\n# Write above.*\n# From: Grace Hopper <grace@example\.net>.*\n> Look\.\n/s,
+    );
+    const [file = '', mode, folderMode] = (await readFile(path.join(folderOfOpener, 'modes'), 'utf8')).split('\n');
+    expect([mode, folderMode]).toEqual(['600', '700']);
+    await expect(stat(path.dirname(file))).rejects.toThrow('ENOENT');
+    await seat.press('C-u', 'BSpace', 'C-u', 'Escape');
+    await using plain = await Screen.take({ url: scene.url, key: team.key, columns: 120, env: { EDITOR: '' } });
+    await plain.type(':inbox');
+    await plain.sees(':inbox');
+    await plain.press('Enter');
+    await plain.sees('Customer support', inbox.address);
+    await plain.press('Enter');
+    await plain.sees('A screenshot');
+    await plain.press('g', 'r');
+    await plain.type('Kept.');
+    await plain.press('C-x');
+    await plain.sees('No editor is set. Set VISUAL or EDITOR', 'Kept.▏');
+  });
+
+  it('the inbox of the console shows who else is answering, in the list, the thread and the composer, and warns once before it sends', async () => {
+    const people = createPeople(scene);
+    const ada = await people.person({ team, name: 'Ada Lovelace' });
+    const { threadId, path: answered } = await inbox.arrive({
+      from: 'Zoe <zoe@example.net>',
+      subject: 'Two of us',
+      text: 'Who answers?',
+    });
+    const isAnnounced = async (name: string): Promise<boolean> =>
+      ((await inbox.call('GET', `/threads/${threadId}`)).body.answering as { name: string }[]).some(
+        (one) => one.name === name,
+      );
+    const lynn = await people.person({ team, name: 'Lynn Conway' });
+    const open = async (key: string): Promise<Screen> => {
+      const screen = await Screen.take({ url: scene.url, key, columns: 120, rows: 40, env: { TZ: 'UTC' } });
+      await screen.type(':inbox');
+      await screen.sees(':inbox');
+      await screen.press('Enter');
+      await screen.sees('Customer support', inbox.address);
+      await screen.press('Enter');
+      await screen.sees('Who answers?');
+      await screen.press('g');
+      return screen;
+    };
+    await using first = await open(await people.program(ada, team.id));
+    await using second = await open(await people.program(lynn, team.id));
+    await first.press('r');
+    await vi.waitFor(async () => expect(await isAnnounced('Ada Lovelace')).toBe(true));
+    await second.sees('[Ada answering]', /Ada Lovelace is answering since \d\d:\d\d\./);
+    await keepFrame(second, 'inbox-answering', 'Ada Lovelace is answering', SIZES);
+    await second.resize(120, 40);
+    expect(await first.frame()).not.toContain('answering');
+    // The server forgets it; the console announces it again while the text is written.
+    scene.clock.advance(121_000);
+    await vi.waitFor(async () => expect(await isAnnounced('Ada Lovelace')).toBe(true), { timeout: 20_000 });
+    await second.press('r');
+    await second.sees('To: Zoe', 'Ada Lovelace is answering too.');
+    await first.sees('Lynn Conway is answering too.');
+    await second.type('I do.');
+    await second.press('C-s');
+    await second.sees('Ada Lovelace is answering too. Ctrl-S again sends yours all the same.');
+    expect((await inbox.call('GET', `/threads/${threadId}`)).body).toMatchObject({ id: threadId });
+    expect((await inbox.call('GET', `/threads/${threadId}/emails`)).body.data).toHaveLength(1);
+    scene.clock.advance(1000);
+    await second.press('C-s');
+    await second.sees('Answered');
+    expect(await isAnnounced('Lynn Conway')).toBe(false);
+    await first.type('Me too.');
+    await first.press('C-s');
+    await first.sees(
+      'Somebody has replied in this thread while you were writing. Ctrl-S again sends yours all the same.',
+    );
+    await first.press('Escape');
+    await vi.waitFor(async () => expect(await isAnnounced('Ada Lovelace')).toBe(false));
+    expect((await inbox.call('GET', `/threads/${threadId}/emails`)).body.data).toHaveLength(2);
+    expect((await inbox.call('PATCH', `/threads/${threadId}`, { body: { folder: 'archive' } })).status).toBe(200);
+    expect(answered).toContain(threadId);
   });
 
   it('the inbox of the console shows the other threads of the person whose mail is open', async () => {

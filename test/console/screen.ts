@@ -78,7 +78,10 @@ export class Screen implements AsyncDisposable {
     const target = findTarget({ env });
     const client = createClient({ ...target, version, mustBeThere: mustRun(target.development) });
     const terminal = openTerminal({ out: tty.stdout, err: tty.stdout, env });
-    const { app, navigator } = createConsole({ client, target, terminal, version, env, ...tty }, () => screen.#leave());
+    const { app, navigator } = createConsole(
+      { client, target, terminal, version, env, ...tty },
+      { end: () => screen.#leave() },
+    );
     screen.#close = () => navigator.close();
     // With `debug`, Ink writes each frame whole, and nothing between two of them.
     screen.#drawn = render(app, { ...tty, debug: true, interactive: true, exitOnCtrlC: false, patchConsole: false });

@@ -47,12 +47,16 @@ const LOOKS: Record<string, { ask(db: Db): Promise<unknown>; by: string[] }> = {
   },
   nextRunAt: { ask: (db) => nextRunAt(db, NOW), by: ['automation_runs_due'] },
   'a page of an automation’s runs': {
-    ask: (db) => listRunRows(db, automation(1), undefined, { limit: 20 }),
+    ask: (db) => listRunRows(db, automation(1), {}, { limit: 20 }),
     by: ['automation_runs_automation_id_id_index'],
   },
   'a page of those of two statuses': {
-    ask: (db) => listRunRows(db, automation(1), ['failed', 'cancelled'], { limit: 20 }),
+    ask: (db) => listRunRows(db, automation(1), { statuses: ['failed', 'cancelled'] }, { limit: 20 }),
     by: ['automation_runs_automation_id_status_id_index'],
+  },
+  'a page of the runs of a contact in an automation': {
+    ask: (db) => listRunRows(db, automation(1), { contactId: uuid(1, '8003') }, { limit: 20 }),
+    by: ['automation_runs_of_contact_by_id'],
   },
   'removal by age': {
     ask: (db) => removeEndedRuns(db, { teamId: team(1), beforeMs: ROWS / 2 }, 100),

@@ -1,11 +1,11 @@
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setSending } from '../../src/tenancy/instance/index.ts';
-import { start, step, supply, type Supplies } from '../api/automations/graph.ts';
+import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { desk } from './automations-desk.ts';
 import { POSTAL_ADDRESS } from './campaign.ts';
-import { MINUTE } from './mail.ts';
+import { HOUR, MINUTE } from './mail.ts';
 
 let scene: Scene;
 let has: Supplies;
@@ -61,7 +61,7 @@ describe('an email of an automation', () => {
     expect(mail.html).toMatch(/<a href="http[^"]+\/preferences\/[^"]+">choose/);
     expect(mail.html).toContain('Hi Ben &amp; Co, pro, you ');
     expect(mail.html).toContain('<a href="https://a.example/?n=Ben%20%26%20Co">page');
-    expect(mail.html).toContain('<p>Example Ltd, 1 Mail Street, 10115 Berlin BE, DE</p>');
+    expect(mail.html).toContain('<p>Example Ltd, 1 Mail Street, 10115 Berlin BE, Germany</p>');
     expect(mail.html, 'it has a link of its own').not.toContain('>Unsubscribe</a>');
     expect(mail.subject).toBe('Hi Ben & Co');
     expect(mail.text).toContain(`leave (${unsubscribe})`);
@@ -78,10 +78,10 @@ describe('an email of an automation', () => {
     await at.automate(sends(id, { topic_id: has.topic }));
     const mail = await arrivedOnce();
     expect(mail.html).toMatch(
-      /<p>News<\/p><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>10115 Berlin BE<br>DE<\/p>.*<a href="http[^"]+\/unsubscribe\/[^"]+"[^>]*>Unsubscribe<\/a><\/p><\/div><\/body>/,
+      /<p>News<\/p><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>10115 Berlin BE<br>Germany<\/p>.*<a href="http[^"]+\/unsubscribe\/[^"]+"[^>]*>Unsubscribe<\/a><\/p><\/div><\/body>/,
     );
     expect(mail.text?.replaceAll('\r\n', '\n')).toMatch(
-      /^News\n\n-- \nExample Ltd\n1 Mail Street\n10115 Berlin BE\nDE\nUnsubscribe: http\S+\/unsubscribe\/\S+\n$/,
+      /^News\n\n-- \nExample Ltd\n1 Mail Street\n10115 Berlin BE\nGermany\nUnsubscribe: http\S+\/unsubscribe\/\S+\n$/,
     );
     expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
   });
@@ -97,6 +97,72 @@ describe('an email of an automation', () => {
       'Receipt for tea',
     ]);
     expect(await counted()).toEqual({ transactional: 1, marketing: 0 });
+  });
+
+  it('in the stream marketing is marketing mail with the footer, although it has neither a topic nor a link', async () => {
+    await nameTeam();
+    const { id } = await publish({ html: '<!doctype html><body><p>Come back</p></body>' });
+    await at.automate(sends(id, { stream: 'marketing' }));
+    const mail = await arrivedOnce();
+    expect(mail.html).toMatch(/<p>Come back<\/p><div.*>Unsubscribe<\/a>/s);
+    expect(mail.raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
+    expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
+  });
+
+  it('in the stream transactional reaches an unsubscribed contact, without footer and unsubscribe headers', async () => {
+    await nameTeam();
+    const { id } = await publish({ html: '<p>Receipt</p> <a href="{{{PREFERENCES_URL}}}">settings</a>' });
+    const { warnings } = await at.must('POST', '/automations', {
+      name: 'Receipts',
+      status: 'enabled',
+      ...line(start, sends(id, { stream: 'transactional' })),
+    });
+    expect(warnings).toEqual([
+      'The step m is transactional, but its template has an unsubscribe link, which does not apply to it.',
+    ]);
+    await at.must('PATCH', `/contacts/${has.contact}`, { unsubscribed: true });
+    await setSending(scene.app.world, { isOn: false, reason: 'test' }, 'sending.marketing');
+    const mail = await arrivedOnce();
+    await setSending(scene.app.world, { isOn: true }, 'sending.marketing');
+    expect(mail.html).not.toContain('Example Ltd');
+    expect(mail.raw).not.toMatch(/^list-unsubscribe/im);
+    expect(await counted()).toEqual({ transactional: 1, marketing: 0 });
+  });
+
+  it('in the stream transactional is still skipped for a suppressed address', async () => {
+    const { id } = await publish({ html: '<p>Receipt</p>' });
+    const automation = await at.automate(sends(id, { stream: 'transactional' }));
+    await at.must('POST', '/suppressions', { email: 'ada@example.org' });
+    await at.send();
+    await scene.settled();
+    expect(await at.run(automation)).toMatchObject({ by: { m: { output: { skipped: 'suppressed' } } } });
+    expect(scene.sink.messages).toEqual([]);
+  });
+
+  it('is sent to a contact that unsubscribes while it waits in the queue only in the stream transactional', async () => {
+    const late = (await at.must('POST', '/contacts', { email: 'tempfail@one.example' })).id as string;
+    const { id } = await publish({ html: '<p>Receipt</p>' });
+    await at.automate(sends(id), { ...sends(id, { stream: 'transactional' }), key: 'receipt' });
+    await at.send({}, late);
+    await scene.settled();
+    await at.must('PATCH', `/contacts/${late}`, { unsubscribed: true });
+    scene.clock.advance(HOUR);
+    await scene.settled();
+    const emails = (await at.get('/emails')).data as { id: string }[];
+    const attempts = await Promise.all(
+      emails.map(async (email) => ((await at.get(`/emails/${email.id}/attempts`)).data as object[]).length),
+    );
+    expect(attempts).toEqual([2, 1]);
+  });
+
+  it.each([
+    [{ stream: 'bulk' }, 'must have a stream: marketing or transactional'],
+    [{ stream: 'transactional', topic_id: 'topic' }, 'may not have topic_id in the stream transactional'],
+  ])('is refused with %j', async (more, message) => {
+    const { id } = await publish({ html: '<p>Receipt</p>' });
+    const config = 'topic_id' in more ? { ...more, topic_id: has.topic } : more;
+    const answer = await at.call('POST', '/automations', { name: 'A', ...line(start, sends(id, config)) });
+    expect(answer).toMatchObject({ status: 422, body: { errors: [{ message: expect.stringContaining(message) }] } });
   });
 
   it('waits while marketing mail is switched off when it is marketing mail', async () => {

@@ -233,7 +233,7 @@ it('a page of an import that starts automations needs the same number of stateme
         teamId: has.team.id,
         importId: ids.uuid(),
         rows: read,
-        declared: [],
+        declare: async () => [],
         onConflict: 'skip',
         segmentIds: [has.segment],
         topics: [],

@@ -65,7 +65,7 @@ const listHeaders = ({ data }: Pick<SinkMessage, 'data'>): [name: string, value:
 const listValues = (message: Pick<SinkMessage, 'data'>, name: string): string[] =>
   listHeaders(message).flatMap(([each, value]) => (each === name ? [value] : []));
 const readUnsubscribeLink = (message: SinkMessage | undefined): string =>
-  /^<(.*)>$/.exec((message ? listValues(message, 'list-unsubscribe')[0] : undefined) ?? '')?.[1] ?? '';
+  /^<([^<>]*)>/.exec((message ? listValues(message, 'list-unsubscribe')[0] : undefined) ?? '')?.[1] ?? '';
 
 describe('the sender of bulk mail', () => {
   it('passes SPF, DKIM and DMARC, and both are aligned with its From', async () => {

@@ -66,6 +66,7 @@ export async function writeSent(
       broadcast_id: null,
       automation_id: null,
       run_depth: null,
+      contact_id: null,
       is_marketing: 0,
       is_bulk: 0,
       first_attempt_at: null,

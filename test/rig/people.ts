@@ -20,7 +20,7 @@ export interface Person {
 
 export interface People {
   /** Creates a person with a live session, in the team if one is given. */
-  person(options?: { email?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
+  person(options?: { email?: string; name?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
   /** Creates another session of the same person, in the team if one is given. */
   session(person: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string): Promise<Person>;
   /** Creates a session of theirs for a program and returns its token. */
@@ -83,7 +83,7 @@ export function createPeople(scene: Scene): People {
   return {
     session,
     program: ({ userId }, teamId) => beginProgram(userId, teamId),
-    async person({ email = `person${++people}@people.example`, team, role = 'member', isVerified = true } = {}) {
+    async person({ email = `person${++people}@people.example`, name, team, role = 'member', isVerified = true } = {}) {
       const userId = randomUUID();
       const memberId = randomUUID();
       const now = scene.clock.now();
@@ -92,7 +92,7 @@ export function createPeople(scene: Scene): People {
         id: userId,
         email,
         email_key: toEmailKey(email),
-        name: null,
+        name: name ?? null,
         password_hash: null,
         email_verified_at: verified,
         created_at: now,

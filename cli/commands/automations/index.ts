@@ -3,7 +3,11 @@ import { automationRuns, automations } from '../../families/index.ts';
 import { declareFamily } from '../declare-family.ts';
 
 export function addAutomationCommands(program: Command): void {
-  declareFamily(program, automations);
+  declareFamily(program, automations, {
+    actions: {
+      'retry-failed': { run: async (...call) => (await import('./retry-failed.ts')).runRetryFailed(...call) },
+    },
+  });
   declareFamily(program, automationRuns, {
     list: {
       description:

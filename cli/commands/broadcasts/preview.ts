@@ -5,7 +5,7 @@ import { prepare, printResponse, type Call } from '../run-action.ts';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openInBrowser } from '../open-in-browser.ts';
+import { openInBrowser } from '../../output/index.ts';
 
 /**
  * Returns a page that shows the mail in a frame without any permission, and under a policy that also applies to the

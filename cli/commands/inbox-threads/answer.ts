@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { ApiFault, type Advice, type Client } from '../../client/index.ts';
-import { inboxThreads, type Body } from '../../families/index.ts';
-import { buildCall, findId, readPath } from '../../input/index.ts';
-import { formatEmailBody, CliFault, formatEmailHead, quote, type ThreadEmail } from '../../output/index.ts';
+import { ApiFault, isSession, type Advice, type AnswerOf, type Client } from '../../client/index.ts';
+import { answeringInWords, inboxThreads, type Body } from '../../families/index.ts';
+import { buildCall, editText, findId, readPath, type Written } from '../../input/index.ts';
+import {
+  clean,
+  cleanLines,
+  formatEmailBody,
+  CliFault,
+  formatEmailHead,
+  quote,
+  type ThreadEmail,
+} from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, printResponse, type Call } from '../run-action.ts';
-import { editText, type Written } from './edit-text.ts';
 import { fetchThreadEmails } from './read-thread.ts';
 
 type Path = { inbox: string; thread_id: string; inbox_email_id: string };
@@ -16,7 +23,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const { action, options } = call;
   const [, , named] = call.words as (string | undefined)[];
   const isForward = action.operation === 'forwardInboxEmail';
-  const isSaid = ['text', 'textFile', 'html', 'htmlFile'].some((name) => options[name] !== undefined);
+  const isSaid = ['text', 'textFile', 'html', 'htmlFile', 'template'].some((name) => options[name] !== undefined);
   const isEdited = isForward ? options['edit'] === true && !isSaid : !isSaid;
   if (isEdited && !process.stdin.isTTY)
     throw new CliFault('the text is missing; give it with --text, or --text-file - for standard input', 'usage');
@@ -25,9 +32,13 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const given = named === undefined ? undefined : await findId(client, 'inbox_email_id', named, { path: above });
   const { found, sentBefore } = await findInThread(client, { inbox, thread_id: thread }, given);
   const id = given ?? found?.id ?? '';
+  const warned = isForward ? '' : await warnOfOthers(session, { inbox, thread_id: thread }, '');
   const written = isEdited
-    ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
+    ? await announced(session, { inbox, thread_id: thread }, async () =>
+        editText(process, { begin: '', below: await below(session, inbox, thread, id, found) }),
+      )
     : undefined;
+  if (written && !isForward) await warnOfOthers(session, { inbox, thread_id: thread }, warned);
   // A typed text is intended, even if it was sent before.
   const key = keyIn(options) ?? (isEdited ? `cli-${randomUUID()}` : undefined);
   const words = [inbox, thread, id];
@@ -48,6 +59,49 @@ export async function answer(session: Session, call: Call): Promise<void> {
     await printResponse(session, call, answered, body);
     if (key === undefined && sentBefore.has((answered as { id: string }).id)) session.terminal.warn(SENT_BEFORE);
   });
+}
+
+/** Shows a template as a reply with it would begin; nothing is sent. */
+export async function renderTemplate(session: Session, call: Call): Promise<void> {
+  const { client, terminal, isJson } = session;
+  const [, , named] = call.words as (string | undefined)[];
+  const above = await readPath(client, inboxThreads.get.path, call.words as string[]);
+  const { inbox = '', thread_id: thread = '' } = above;
+  const given = named === undefined ? undefined : await findId(client, 'inbox_email_id', named, { path: above });
+  const id = given ?? (await findInThread(client, { inbox, thread_id: thread }, undefined)).found?.id ?? '';
+  const [path, body] = await prepare(session, { ...call, words: [inbox, thread, id] });
+  const rendered = (await client.call(...buildCall(call.action, path, body))) as AnswerOf<'renderInboxTemplate'>;
+  if (isJson) terminal.printJson(rendered);
+  else terminal.printText(cleanLines(rendered.text));
+}
+
+type ThreadPath = Omit<Path, 'inbox_email_id'>;
+
+/** Warns that other people are writing a reply too, unless that was said before; returns what was said. */
+async function warnOfOthers({ client, terminal }: Session, path: ThreadPath, before: string): Promise<string> {
+  const said = answeringInWords(await client.call('getInboxThread', { path }));
+  if (said !== '' && said !== before) terminal.warn(`${clean(said)} in this thread.`);
+  return said;
+}
+
+/** An announcement ends after two minutes. */
+const ANNOUNCE_MS = 40_000;
+
+/** Shows the others that a reply is being written, while the work lasts. Only people can announce that. */
+async function announced<T>({ client, target }: Session, path: ThreadPath, work: () => Promise<T>): Promise<T> {
+  if (!isSession(target.apiKey)) return work();
+  // Without an announcement, the reply is written all the same.
+  const announce = (): void => void client.call('announceInboxAnswer', { path }).catch(() => undefined);
+  announce();
+  const timer = setInterval(announce, ANNOUNCE_MS);
+  try {
+    return await work();
+  } catch (error) {
+    await client.call('withdrawInboxAnswer', { path }).catch(() => undefined);
+    throw error;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 const SENT_BEFORE =
@@ -72,7 +126,8 @@ const ended = (body: Body): Body =>
   typeof body['text'] === 'string' ? { ...body, text: body['text'].trimEnd() } : body;
 
 function mustHaveText(body: Body, isForward: boolean): void {
-  const isEmpty = ['text', 'html'].every((name) => String(body[name] ?? '').trim() === '');
+  const isEmpty =
+    body['template'] === undefined && ['text', 'html'].every((name) => String(body[name] ?? '').trim() === '');
   if (isEmpty && !isForward) throw new CliFault('the text is empty; nothing was sent', 'usage');
 }
 
@@ -82,7 +137,7 @@ function mustHaveText(body: Body, isForward: boolean): void {
  */
 async function findInThread(
   client: Client,
-  path: Omit<Path, 'inbox_email_id'>,
+  path: ThreadPath,
   named: string | undefined,
 ): Promise<{ found: ThreadEmail | undefined; sentBefore: ReadonlySet<string> }> {
   const sentBefore = new Set<string>();

@@ -13,6 +13,7 @@ export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxEmails, {
     actions: {
       reply: { add: addOnce, run: async (...call) => (await import('./answer.ts')).answer(...call) },
+      render: { run: async (...call) => (await import('./answer.ts')).renderTemplate(...call) },
       forward: {
         add: (command) => addOnce(command).option('--edit', 'write the text in $EDITOR; an empty text is not sent'),
         run: async (...call) => (await import('./answer.ts')).answer(...call),

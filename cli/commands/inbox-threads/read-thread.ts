@@ -1,5 +1,5 @@
 import type { Client } from '../../client/index.ts';
-import { inboxThreads, pausedInWords, stateOfThread } from '../../families/index.ts';
+import { answeringInWords, inboxThreads, pausedInWords, stateOfThread } from '../../families/index.ts';
 import { readPath } from '../../input/find-id.ts';
 import { formatEmailBody, clean, cleanLines, formatEmailHead, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
@@ -42,6 +42,7 @@ export async function readThread(
       stateOfThread(head),
       ...labels.map(({ name }) => `[${name}]`),
       assignee === null ? '' : `for ${assignee}`,
+      answeringInWords(head),
     ];
     terminal.print(terminal.paint('bold', clean(subject ?? '(no subject)')));
     terminal.print(clean(known.filter(Boolean).join('  ')));

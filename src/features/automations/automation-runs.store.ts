@@ -1,9 +1,10 @@
-import { BATCHES } from '../../mail/events/index.ts';
+import { BATCHES, eraseRefusals } from '../../mail/events/index.ts';
 import {
   cutPage,
   pageSql,
   pageValues,
   rowsEnding,
+  textsIn,
   uuidsIn,
   withoutCommitNotice,
   type Executor,
@@ -35,13 +36,15 @@ export interface RunRow {
   tries: number;
   /** The number of the batch that it was begun with; 0 if it was begun alone. */
   batch: number;
+  /** The event of `exit_on` that ended it. */
+  ended_by: string | null;
 }
 
 /** Result of a step of a run. */
 export interface RunStepRow {
   run_id: string;
   step_key: string;
-  status: 'running' | 'waiting' | 'completed' | 'failed';
+  status: 'running' | 'waiting' | 'completed' | 'failed' | 'skipped';
   /** Output as JSON. */
   output: string | null;
   error: string | null;
@@ -65,9 +68,10 @@ export const stepsOfRun = (db: Executor, runId: string): Promise<RunStepRow[]> =
 export async function listRunRows(
   db: Executor,
   automationId: string,
-  statuses: readonly RunStatus[] | undefined,
+  { statuses, contactId }: { statuses?: readonly RunStatus[] | undefined; contactId?: string | undefined },
   page: Page,
 ): Promise<{ rows: RunRow[]; hasMore: boolean }> {
+  if (contactId !== undefined) return listRunRowsOfContact(db, { automationId, contactId, statuses }, page);
   if (!statuses) {
     const sql = pageSql('automation_runs', 'automation_id = ?', page);
     return cutPage(await db.all<RunRow>(sql, [automationId, ...pageValues(page)]), page);
@@ -80,6 +84,22 @@ export async function listRunRows(
   const isBack = page.before !== undefined;
   const inOrder = found.sort((a, b) => (a.id < b.id === isBack ? -1 : 1));
   return cutPage(inOrder.slice(0, page.limit + 1), page);
+}
+
+/** Reads one page of the runs of a contact, and one more. */
+export const listRunsOfContact = (db: Executor, contactId: string, page: Page): Promise<RunRow[]> =>
+  db.all<RunRow>(pageSql('automation_runs', 'contact_id = ?', page), [contactId, ...pageValues(page)]);
+/** A contact has few runs of an automation, so that the statuses of those are compared one by one. */
+async function listRunRowsOfContact(
+  db: Executor,
+  wanted: { automationId: string; contactId: string; statuses: readonly RunStatus[] | undefined },
+  page: Page,
+): Promise<{ rows: RunRow[]; hasMore: boolean }> {
+  const { automationId, contactId, statuses } = wanted;
+  const among = statuses && textsIn(db.dialect, 'status', statuses);
+  const where = `contact_id = ? and automation_id = ?${among ? ` and ${among.sql}` : ''}`;
+  const values = [contactId, automationId, ...(among ? [among.value] : []), ...pageValues(page)];
+  return cutPage(await db.all<RunRow>(pageSql('automation_runs', where, page), values), page);
 }
 
 export const runRowsEnding = (db: Executor, automationId: string, end: string, page: Page) =>
@@ -125,16 +145,20 @@ export async function forgetEntries(tx: Executor, automationId: string): Promise
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }
 
-/** Cancels the runs of an erased contact, and removes all data about it. */
-export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<void> {
+/** Cancels the runs of an erased contact, and removes all data about it. Returns how many rows of each table changed. */
+export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<Record<string, number>> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
-  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
-  await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
-  await tx.run(
-    `update automation_run_steps set output = null, error = null
-      where run_id in (select id from automation_runs where contact_id = ?)`,
-    [contactId],
-  );
+  const steps = `update automation_run_steps set output = null, error = null
+    where run_id in (select id from automation_runs where contact_id = ?)`;
+  return {
+    automation_entries: await tx.run('delete from automation_entries where contact_id = ?', [contactId]),
+    automation_occurrences: await tx.run('delete from automation_occurrences where contact_id = ?', [contactId]),
+    automation_refusals: await eraseRefusals(tx, contactId),
+    automation_runs: await tx.run('update automation_runs set payload = null, error = null where contact_id = ?', [
+      contactId,
+    ]),
+    automation_run_steps: await tx.run(steps, [contactId]),
+  };
 }
 
 const FREE = "status = 'running' and due_at <= ? and (lease_until is null or lease_until <= ?)";
@@ -368,9 +392,130 @@ export async function removeEndedRuns(
 
 const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;
 
-/** Writes the result of a step; one that waited keeps its start time. */
-export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<void> {
+/**
+ * Writes the result of a step; one that waited keeps its start time. Returns false if the step was completed before: its
+ * result stays, and a transaction that repeats its effects has to fail.
+ */
+export async function writeRunStep(tx: Executor, row: RunStepRow): Promise<boolean> {
   const changed = ['status', 'output', 'error', 'completed_at'].map((column) => `${column} = excluded.${column}`);
-  const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}`;
-  await tx.insertMany('automation_run_steps', STEP_COLUMNS, [STEP_COLUMNS.map((column) => row[column])], conflict);
+  const conflict = `on conflict (run_id, step_key) do update set ${changed.join(', ')}
+    where automation_run_steps.status <> 'completed'`;
+  const values = STEP_COLUMNS.map((column) => row[column]);
+  return (await tx.insertMany('automation_run_steps', STEP_COLUMNS, [values], conflict)) === 1;
+}
+
+/** Reads the next failed runs of an automation, oldest first, whatever step they failed at. */
+export function listFailedRuns(
+  db: Executor,
+  automationId: string,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<RunRow[]> {
+  const sql = `select * from automation_runs where automation_id = ? and status = 'failed' and id > ? order by id limit ?`;
+  return db.all<RunRow>(sql, [automationId, after ?? BEFORE_ALL, limit]);
+}
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+/** Reads runs and locks them until the end of the transaction, in the order of their ids. */
+export function lockRuns(tx: Executor, ids: readonly string[]): Promise<RunRow[]> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const lock = tx.dialect === 'pg' ? ' for update' : '';
+  return tx.all<RunRow>(`select * from automation_runs where ${among.sql} order by id${lock}`, [among.value]);
+}
+
+/** Lets a failed run, which is locked, continue at a step. */
+export async function reopenRun(
+  tx: Executor,
+  { id, stepKey, dueAt }: { id: string; stepKey: string | null; dueAt: number },
+): Promise<void> {
+  const sql = `update automation_runs set status = 'running', step_key = ?, due_at = ?, tries = 0, completed_at = null, error = null
+    where id = ?`;
+  await tx.run(sql, [stepKey, dueAt, id]);
+}
+
+/** Ends a failed run, which is locked, after its last step was skipped. */
+export async function completeFailedRun(tx: Executor, id: string, now: number): Promise<void> {
+  await tx.run("update automation_runs set status = 'completed', completed_at = ?, error = null where id = ?", [
+    now,
+    id,
+  ]);
+}
+
+/** Removes the result of a step that failed, so that it is pending. */
+export async function removeFailedStep(tx: Executor, runId: string, stepKey: string): Promise<void> {
+  const sql = "delete from automation_run_steps where run_id = ? and step_key = ? and status = 'failed'";
+  await tx.run(sql, [runId, stepKey]);
+}
+
+/** Marks a step that failed as skipped; its error stays. */
+export async function markStepSkipped(tx: Executor, runId: string, stepKey: string): Promise<void> {
+  const sql =
+    "update automation_run_steps set status = 'skipped' where run_id = ? and step_key = ? and status = 'failed'";
+  await tx.run(sql, [runId, stepKey]);
+}
+
+export interface OccurrenceRow {
+  automation_id: string;
+  contact_id: string;
+  occurs_on: string;
+  created_at: number;
+}
+
+const OCCURRENCE_COLUMNS = ['automation_id', 'contact_id', 'occurs_on', 'created_at'] as const;
+
+/**
+ * Records dates of contacts that exist, and returns those that were not recorded before. On PostgreSQL the contacts are
+ * locked, so that none is erased before its run is written.
+ */
+export async function addOccurrences(
+  tx: Executor,
+  teamId: string,
+  rows: readonly OccurrenceRow[],
+): Promise<OccurrenceRow[]> {
+  if (rows.length === 0) return [];
+  const there = await lockContactsThere(
+    tx,
+    teamId,
+    rows.map((row) => row.contact_id),
+  );
+  const wanted = rows.filter((row) => there.has(row.contact_id));
+  const known = await knownOccurrences(tx, wanted);
+  const added = wanted.filter((row) => !known.has(`${row.contact_id} ${row.occurs_on}`));
+  if (added.length === 0) return [];
+  const values = added.map((row) => OCCURRENCE_COLUMNS.map((column) => row[column]));
+  await tx.insertMany('automation_occurrences', OCCURRENCE_COLUMNS, values);
+  return added;
+}
+
+async function lockContactsThere(tx: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const lock = tx.dialect === 'pg' ? ' for key share' : '';
+  const sql = `select id from contacts where team_id = ? and ${among.sql} order by id${lock}`;
+  return new Set((await tx.all<{ id: string }>(sql, [teamId, among.value])).map(({ id }) => id));
+}
+
+async function knownOccurrences(tx: Executor, rows: readonly OccurrenceRow[]): Promise<Set<string>> {
+  const [first] = rows;
+  if (!first) return new Set();
+  const contacts = uuidsIn(
+    tx.dialect,
+    'contact_id',
+    rows.map((row) => row.contact_id),
+  );
+  const sql = `select contact_id, occurs_on from automation_occurrences where automation_id = ? and ${contacts.sql}`;
+  type Row = Pick<OccurrenceRow, 'contact_id' | 'occurs_on'>;
+  const known = await tx.all<Row>(sql, [first.automation_id, contacts.value]);
+  return new Set(known.map((row) => `${row.contact_id} ${row.occurs_on}`));
+}
+
+/** Deletes occurrences that were recorded before a time, at most `limit`; returns how many. */
+export function removeOldOccurrences(db: Executor, before: number, limit: number): Promise<number> {
+  const key = 'automation_id, contact_id, occurs_on';
+  const sql = `delete from automation_occurrences where (${key}) in (select ${key} from automation_occurrences
+    where created_at < ? order by created_at limit ?)`;
+  return db.run(sql, [before, limit]);
+}
+
+export async function forgetOccurrences(tx: Executor, automationId: string): Promise<void> {
+  await tx.run('delete from automation_occurrences where automation_id = ?', [automationId]);
 }

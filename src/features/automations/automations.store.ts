@@ -1,7 +1,7 @@
 import type { Reentry } from '../../mail/events/index.ts';
 import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
-import type { Trigger } from './check-steps.ts';
+import type { ExitEvent, Trigger } from './check-steps.ts';
 
 export type AutomationStatus = 'enabled' | 'disabled';
 
@@ -13,6 +13,12 @@ export interface AutomationRow extends Trigger {
   reentry: Reentry;
   /** Active version. */
   version: number;
+  /** Time since which it has been disabled; null if it is enabled or never was. */
+  disabled_at: number | null;
+  /** Names of the events that end its runs, as JSON; null for none. */
+  exit_on: string | null;
+  /** Time until which runs were started for dates; null if no dates start it. */
+  dates_done_at: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -24,9 +30,14 @@ const COLUMNS = [
   'status',
   'reentry',
   'version',
+  'disabled_at',
+  'exit_on',
   'trigger_event_id',
   'trigger_type',
   'trigger_segment_id',
+  'trigger_property_id',
+  'trigger_date',
+  'dates_done_at',
   'created_at',
   'updated_at',
 ] as const;
@@ -36,12 +47,18 @@ export async function insertAutomation(tx: Executor, row: AutomationRow): Promis
   await tx.insertMany('automations', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** Counts the enabled automations of a team, other than this one, that start at the same event. */
-export async function countEnabledLike(
-  tx: Executor,
-  { id, team_id: teamId, trigger_type: type, trigger_event_id: eventId }: AutomationRow,
-): Promise<number> {
-  const [same, value] = eventId === null ? ['trigger_type = ?', type] : ['trigger_event_id = ?', eventId];
+/**
+ * Counts the enabled automations of a team, other than this one, that start at the same event, or at dates as this one
+ * does.
+ */
+export async function countEnabledLike(tx: Executor, automation: AutomationRow): Promise<number> {
+  const { id, team_id: teamId, trigger_type: type, trigger_event_id: eventId } = automation;
+  const [same, value] =
+    automation.trigger_date !== null
+      ? ['trigger_date is not null and 1 = ?', 1]
+      : eventId === null
+        ? ['trigger_type = ?', type]
+        : ['trigger_event_id = ?', eventId];
   const row = await tx.get<{ count: number }>(
     `select count(*) as count from automations where ${LIVE} and status = 'enabled' and id <> ? and ${same}`,
     [teamId, id, value],
@@ -95,13 +112,51 @@ export async function listAutomationRows(
 
 /** Writes a row that is locked. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
-  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
-    trigger_segment_id = ?, updated_at = ? where id = ?`;
-  const { name, status, reentry, version, updated_at, id } = row;
-  const trigger = [row.trigger_event_id, row.trigger_type, row.trigger_segment_id];
-  await tx.run(sql, [name, status, reentry, version, ...trigger, updated_at, id]);
+  const changed = COLUMNS.filter((column) => !FIXED.has(column));
+  const sql = `update automations set ${changed.map((column) => `${column} = ?`).join(', ')} where id = ?`;
+  await tx.run(sql, [...changed.map((column) => row[column]), row.id]);
 }
+
+const FIXED: ReadonlySet<string> = new Set(['id', 'team_id', 'created_at']);
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {
   await tx.run("update automations set status = 'disabled', deleted_at = ? where id = ?", [at, id]);
+}
+
+const EXIT_COLUMNS = ['automation_id', 'name', 'team_id', 'event_id', 'event_type'] as const;
+
+/** Replaces the events that end the runs of an automation. */
+export async function saveExits(
+  tx: Executor,
+  { id, team_id: teamId }: Pick<AutomationRow, 'id' | 'team_id'>,
+  exits: readonly ExitEvent[],
+): Promise<void> {
+  await tx.run('delete from automation_exits where automation_id = ?', [id]);
+  const rows = exits.map(({ name, event_id, event_type }) => [id, name, teamId, event_id, event_type]);
+  if (rows.length > 0) await tx.insertMany('automation_exits', EXIT_COLUMNS, rows);
+}
+
+export async function copyExits(tx: Executor, fromId: string, toId: string): Promise<void> {
+  const sql = `insert into automation_exits (automation_id, name, team_id, event_id, event_type)
+    select cast(? as ${tx.dialect === 'pg' ? 'uuid' : 'text'}), name, team_id, event_id, event_type from automation_exits
+    where automation_id = ?`;
+  await tx.run(sql, [toId, fromId]);
+}
+
+/** Returns enabled automations whose dates were not looked up until this time, those that waited longest first. */
+export function listDueForDates(db: Executor, until: number, limit: number): Promise<AutomationRow[]> {
+  const sql = `select ${COLUMNS.join(', ')} from automations
+    where dates_done_at is not null and dates_done_at < ? and status = 'enabled' and deleted_at is null
+    order by dates_done_at limit ?`;
+  return db.all<AutomationRow>(sql, [until, limit]);
+}
+
+/** Records until when dates were looked up, unless the automation was enabled or changed meanwhile. */
+export async function saveDatesDone(
+  db: Executor,
+  { id, dates_done_at: before }: AutomationRow,
+  until: number,
+): Promise<void> {
+  const sql = 'update automations set dates_done_at = ? where id = ? and dates_done_at = ?';
+  await db.run(sql, [until, id, before]);
 }

@@ -6,6 +6,7 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   cancelAutomationRuns,
   forgetEntries,
+  forgetOccurrences,
   countRunsAtSteps,
   findRun,
   listRunRows,
@@ -15,7 +16,9 @@ import {
   type RunStatus,
   type RunStepRow,
 } from './automation-runs.store.ts';
-import { declaredProperties } from '../audience/index.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { forgetRefusals } from '../../mail/events/index.ts';
+import { contactNamed, declaredProperties } from '../audience/index.ts';
 import {
   findGraph,
   countEnabledLike,
@@ -26,10 +29,12 @@ import {
   saveAutomation,
   findAutomation,
   listAutomationRows,
+  copyExits,
+  saveExits,
   type AutomationRow,
 } from './automations.store.ts';
-import { checkConfigs, checkNames, type Trigger } from './check-steps.ts';
-import { Faults, readGraph, inGraphOrder, isRecord, listed, type Graph, type Step } from './graph.ts';
+import { checkConfigs, checkNames, findExits, type ExitEvent, type Trigger } from './check-steps.ts';
+import { Faults, readGraph, inGraphOrder, isOneOf, isRecord, listed, STREAMS, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { showsAddress } from '../../protocol/content-checks.ts';
 import { composeStepBodies, countChars, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
@@ -45,11 +50,11 @@ const warned = (id: string, warnings: readonly string[]) => ({
 
 export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
   const { store, teamId } = ctx;
-  const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
+  const { name, status = 'disabled', reentry = 'always', exit_on: exitOn = [], steps, connections } = input;
   const now = store.clock.now();
   const id = store.ids.uuid();
   const written = await store.db.tx(async (tx) => {
-    const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
+    const { graph, trigger, exits } = await checkedGraph(ctx, tx, { steps, connections }, exitOn);
     const row = {
       id,
       team_id: teamId,
@@ -57,6 +62,9 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       status,
       reentry,
       version: 1,
+      disabled_at: null,
+      exit_on: formatNames(exits),
+      dates_done_at: trigger.trigger_date === null ? null : now,
       created_at: now,
       updated_at: now,
       ...trigger,
@@ -64,6 +72,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
     await mustHaveRoom(tx, row);
     await insertAutomation(tx, row);
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
+    await saveExits(tx, row, exits);
     return graph;
   });
   return warned(id, await warnOfSteps(store, teamId, written));
@@ -75,7 +84,7 @@ const ENABLED_PER_EVENT_MAX = 50;
 async function mustHaveRoom(tx: Executor, row: AutomationRow): Promise<void> {
   if (row.status !== 'enabled' || (await countEnabledLike(tx, row)) < ENABLED_PER_EVENT_MAX) return;
   throw refused(
-    `status: at most ${ENABLED_PER_EVENT_MAX} automations that start at the same event may be enabled, and there are as many; stop one of them, or combine some.`,
+    `status: at most ${ENABLED_PER_EVENT_MAX} automations that start at ${row.trigger_date === null ? 'the same event' : 'dates'} may be enabled, and there are as many; stop one of them, or combine some.`,
     'status',
   );
 }
@@ -84,7 +93,7 @@ async function mustHaveRoom(tx: Executor, row: AutomationRow): Promise<void> {
 export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
   const { steps, connections } = input;
   if (Object.values(input).every((value) => value === undefined)) {
-    throw refused('The body must have at least one of name, status, reentry, and steps with connections.');
+    throw refused('The body must have at least one of name, status, reentry, exit_on, and steps with connections.');
   }
   if ((steps === undefined) !== (connections === undefined)) {
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
@@ -93,13 +102,27 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   let written: string | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
-    const next: AutomationRow = { ...row, name, status, reentry };
+    const next: AutomationRow = { ...switched(row, status, ctx.store.clock.now()), name, reentry };
+    const isEnabling = status === 'enabled' && row.status !== 'enabled';
+    const names = input.exit_on === undefined ? readNames(row) : (input.exit_on ?? []);
+    let exits: ExitEvent[] | undefined;
     if (steps !== undefined && connections !== undefined) {
-      const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
-      Object.assign(next, trigger, { version: row.version + 1 });
-      await insertVersion(tx, { automationId: id, version: next.version, graph, at: ctx.store.clock.now() });
-    } else if (status === 'enabled' && row.status !== 'enabled') {
-      Object.assign(next, await triggerNow(ctx, tx, row));
+      const checked = await checkedGraph(ctx, tx, { steps, connections }, names);
+      Object.assign(next, checked.trigger, { version: row.version + 1 });
+      exits = checked.exits;
+      const at = ctx.store.clock.now();
+      await insertVersion(tx, { automationId: id, version: next.version, graph: checked.graph, at });
+    } else if (isEnabling) {
+      const checked = await triggerNow(ctx, tx, row, names);
+      Object.assign(next, checked.trigger);
+      exits = checked.exits;
+    } else if (input.exit_on !== undefined) {
+      exits = await checkedExits(ctx, tx, names);
+    }
+    next.dates_done_at = findDatesDone(row, next, ctx.store.clock.now());
+    if (exits) {
+      next.exit_on = formatNames(exits);
+      await saveExits(tx, row, exits);
     }
     if (steps !== undefined || row.status !== 'enabled') await mustHaveRoom(tx, next);
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
@@ -110,10 +133,28 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   return warned(id, written === undefined ? [] : await warnOfSteps(ctx.store, ctx.teamId, written));
 }
 
+/**
+ * Returns the time from which dates start runs: dates that passed while the automation was disabled, or had another
+ * trigger, start none.
+ */
+function findDatesDone(before: AutomationRow, after: AutomationRow, now: number): number | null {
+  if (after.trigger_date === null) return null;
+  const isSame = before.trigger_date === after.trigger_date && before.trigger_property_id === after.trigger_property_id;
+  return isSame && before.status === 'enabled' ? before.dates_done_at : now;
+}
+
+/** Returns an automation in a status. One that was never enabled is not disabled since any time. */
+function switched(row: AutomationRow, status: AutomationRow['status'], now: number): AutomationRow {
+  if (status === row.status) return row;
+  return { ...row, status, disabled_at: status === 'disabled' ? now : null };
+}
+
 export async function stopAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
   await changed(ctx, id, async (tx, row) => {
-    if (row.status === 'enabled') await saveAutomation(tx, { ...row, status: 'disabled', updated_at: clock.now() });
+    if (row.status === 'enabled') {
+      await saveAutomation(tx, { ...switched(row, 'disabled', clock.now()), updated_at: clock.now() });
+    }
     await cancelAutomationRuns(tx, id, clock.now());
   });
   return { ...named(id), status: 'disabled' as const };
@@ -121,10 +162,13 @@ export async function stopAutomation(ctx: Ctx, id: string) {
 
 export async function deleteAutomation(ctx: Ctx, id: string) {
   const { clock } = ctx.store;
-  await changed(ctx, id, async (tx) => {
+  await changed(ctx, id, async (tx, row) => {
     await markAutomationDeleted(tx, id, clock.now());
     await cancelAutomationRuns(tx, id, clock.now());
+    await saveExits(tx, row, []);
     await forgetEntries(tx, id);
+    await forgetRefusals(tx, id);
+    await forgetOccurrences(tx, id);
   });
   return { ...named(id), deleted: true as const };
 }
@@ -144,12 +188,14 @@ export async function duplicateAutomation(ctx: Ctx, id: string) {
       id: copyId,
       name,
       status: 'disabled',
+      disabled_at: null,
       version: 1,
       created_at: now,
       updated_at: now,
     });
     const graph = (await findGraph(tx, id, row.version)) ?? '';
     await insertVersion(tx, { automationId: copyId, version: 1, graph, at: now });
+    await copyExits(tx, id, copyId);
   });
   return named(copyId);
 }
@@ -166,33 +212,57 @@ async function changed(
   });
 }
 
-/** Returns the graph as it is stored, and its trigger; throws with one entry for each faulty step. */
+/** Returns the graph as it is stored, its trigger and its exits; throws with one entry for each faulty step. */
 async function checkedGraph(
   { store, teamId }: Ctx,
   tx: Executor,
   { steps, connections }: { steps: readonly unknown[]; connections: readonly unknown[] },
-): Promise<{ graph: string; trigger: Trigger }> {
+  exitOn: readonly string[],
+): Promise<{ graph: string; trigger: Trigger; exits: ExitEvent[] }> {
   const faults = new Faults();
   const graph = readGraph(steps, connections, faults);
   const properties = new Map((await declaredProperties(tx, teamId)).map(({ key, type }) => [key, type]));
   checkConfigs(graph, { now: store.clock.now(), properties }, faults);
-  const trigger = await checkNames(tx, teamId, graph, faults);
-  const refusal = faults.refusal();
-  if (refusal) throw refusal;
-  return { graph: JSON.stringify(graph), trigger };
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
+  const exits = await findExits(tx, teamId, exitOn, faults);
+  mustBeFaultless(faults);
+  return { graph: JSON.stringify(graph), trigger, exits };
 }
 
-/**
- * Returns the trigger; throws if anything that the graph names is gone since it was written, since it would begin no
- * run then, or each would fail.
- */
-async function triggerNow({ teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
-  const faults = new Faults();
-  const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
-  const trigger = await checkNames(tx, teamId, graph, faults);
+function mustBeFaultless(faults: Faults): void {
   const refusal = faults.refusal();
   if (refusal) throw refusal;
-  return trigger;
+}
+
+async function checkedExits({ teamId }: Ctx, tx: Executor, names: readonly string[]): Promise<ExitEvent[]> {
+  const faults = new Faults();
+  const exits = await findExits(tx, teamId, names, faults);
+  mustBeFaultless(faults);
+  return exits;
+}
+
+const readNames = ({ exit_on: names }: Pick<AutomationRow, 'exit_on'>): string[] =>
+  names === null ? [] : (JSON.parse(names) as string[]);
+
+const formatNames = (exits: readonly ExitEvent[]): string | null =>
+  exits.length === 0 ? null : JSON.stringify(exits.map(({ name }) => name));
+
+/**
+ * Returns the trigger and the exits; throws if anything that the graph names is gone since it was written, since it would
+ * begin no run then, or each would fail.
+ */
+async function triggerNow(
+  { store, teamId }: Ctx,
+  tx: Executor,
+  { id, version }: AutomationRow,
+  exitOn: readonly string[],
+): Promise<{ trigger: Trigger; exits: ExitEvent[] }> {
+  const faults = new Faults();
+  const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
+  const trigger = await checkNames(tx, { teamId, now: store.clock.now() }, graph, faults);
+  const exits = await findExits(tx, teamId, exitOn, faults);
+  mustBeFaultless(faults);
+  return { trigger, exits };
 }
 
 const refused = (say: string, path = '') =>
@@ -230,15 +300,22 @@ export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'li
 }
 
 export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'listAutomationRuns'>, page: Page) {
-  const { status, id_end: end } = query;
+  const { status, contact, id_end: end } = query;
   if (end !== undefined) mustBeAlone(query);
   await loadAutomation(ctx, id);
-  const statuses = status?.split(',') as RunStatus[] | undefined;
   const { db } = ctx.store;
+  const filter = {
+    statuses: status?.split(',') as RunStatus[] | undefined,
+    contactId: contact === undefined ? undefined : await findContactId(db, ctx.teamId, contact),
+  };
   const { rows, hasMore } =
-    end === undefined ? await listRunRows(db, id, statuses, page) : await runRowsEnding(db, id, end, page);
+    end === undefined ? await listRunRows(db, id, filter, page) : await runRowsEnding(db, id, end, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
 }
+
+/** Returns the id of a contact, also of one that was deleted if the id itself is given; throws for an unknown address. */
+export const findContactId = async (db: Executor, teamId: string, idOrAddress: string): Promise<string> =>
+  isUuid(idOrAddress) ? idOrAddress.toLowerCase() : (await contactNamed(db, teamId, idOrAddress)).id;
 
 /** Returns a run with the steps of its version, including those that it has not reached. */
 export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
@@ -252,27 +329,31 @@ export async function getAutomationRun(ctx: Ctx, id: string, runId: string) {
   return { object: 'automation_run' as const, ...presentRun(run), steps };
 }
 
-async function loadAutomation({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
+export async function loadAutomation({ store, teamId }: Ctx, id: string): Promise<AutomationRow> {
   const row = await findAutomation(store.db, teamId, id);
   if (!row) throw notFound('Automation');
   return row;
 }
 
-const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
+export const loadGraph = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
-const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
-  id,
-  name,
-  status,
-  reentry,
-  created_at: isoTime(created),
-  updated_at: isoTime(updated),
-});
+function present(row: AutomationRow) {
+  const { id, name, status, reentry, created_at: created, updated_at: updated } = row;
+  return {
+    id,
+    name,
+    status,
+    reentry,
+    exit_on: readNames(row),
+    created_at: isoTime(created),
+    updated_at: isoTime(updated),
+  };
+}
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
-const presentRun = ({
+export const presentRun = ({
   id,
   status,
   contact_id,
@@ -280,6 +361,7 @@ const presentRun = ({
   completed_at: completed,
   created_at: created,
   error,
+  ended_by,
 }: RunRow) => ({
   id,
   status,
@@ -288,6 +370,7 @@ const presentRun = ({
   completed_at: timeOrNull(completed),
   created_at: isoTime(created),
   error,
+  ended_by,
 });
 
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
@@ -335,19 +418,22 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
   const address = team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress);
   const warnings: string[] = [];
   for (const { key, type, config } of steps) {
-    const { template, topic_id: topic } = config;
+    const { template, topic_id: topic, stream } = config;
     if (type !== 'send_email' || !isRecord(template)) continue;
     const found = await findPublishedTemplate(db, teamId, String(template['id']));
     if (!found) continue;
     const source = { ...found.content, template: found.content };
     const topicId = typeof topic === 'string' ? topic : null;
     // A template may have megabytes, so it is composed outside of the event loop and of the transaction.
-    const { bodies, isMarketing } = await texts.run(
+    const { bodies, isMarketing, hasLink } = await texts.run(
       { teamId, chars: countChars(found.content), task: composeStepBodies, isPatient: true },
-      [source, { team, properties, fallbacks }, topicId],
+      [source, { team, properties, fallbacks }, { stream: isOneOf(STREAMS, stream) ? stream : undefined, topicId }],
     );
-    if (!isMarketing) continue;
     const step = `The step ${listed([key])}`;
+    if (stream === 'transactional' && hasLink) {
+      warnings.push(`${step} is transactional, but its template has an unsubscribe link, which does not apply to it.`);
+    }
+    if (!isMarketing) continue;
     if (address === null) {
       warnings.push(
         `${step} sends marketing mail, but the team has no postal address to show in it; set postal_address.`,

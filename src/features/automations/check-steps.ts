@@ -3,14 +3,17 @@ import type { Executor } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { propertyNamed } from '../campaigns/index.ts';
-import { declaredProperties, findSegment, findTopic } from '../audience/index.ts';
+import { declaredFor, declaredProperties, findSegment, findTopic } from '../audience/index.ts';
+import type { DateTrigger } from './date-trigger.ts';
 import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
 import { findDomainByName } from '../../mail/domains/index.ts';
 import { findPublishedVersion, findTemplate, valueFaults, messageFaults } from '../templates/index.ts';
 import {
+  isOneOf,
   isRecord,
   listed,
+  STREAMS,
   type Faults,
   type Graph,
   type Step,
@@ -18,9 +21,9 @@ import {
   type StepType,
   type Known,
 } from './graph.ts';
-import { readValue } from '../../protocol/contact-filter/index.ts';
+import { parseFilter, readValue } from '../../protocol/contact-filter/index.ts';
 import { parseIsoTime, parseTimePhrase } from '../../protocol/iso-time.ts';
-import { checkRule } from './rules.ts';
+import { checkRule, listRuleFilters } from './rules.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -32,10 +35,10 @@ const TEXT_CHARS_MAX = 2000;
 const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
-  trigger: ['event_name', 'segment_id'],
-  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id'],
+  trigger: ['event_name', 'segment_id', 'date_property', 'repeat', 'days', 'hour'],
+  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream'],
   delay: ['duration', 'until'],
-  condition: ['type', 'field', 'operator', 'value', 'rules'],
+  condition: ['type', 'field', 'operator', 'value', 'rules', 'filter'],
   contact_update: ['first_name', 'last_name', 'unsubscribed', 'properties'],
   add_to_segment: ['segment_id'],
   topic_update: ['topic_id', 'subscription'],
@@ -54,12 +57,7 @@ export function checkConfigs(graph: Graph, known: Known, faults: Faults): void {
 }
 
 const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) => void> = {
-  trigger({ event_name: name, segment_id: id }, _known, report) {
-    if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event');
-    if (id === undefined) return;
-    if (name !== ADDED_TO_SEGMENT) report(`may have segment_id only with the event_name ${ADDED_TO_SEGMENT}`);
-    else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
-  },
+  trigger: checkTrigger,
   send_email: checkEmail,
   delay: checkDelay,
   condition: checkRule,
@@ -72,6 +70,50 @@ const CHECKS: Record<StepType, (config: Config, known: Known, report: Report) =>
     if (subscription !== 'opt_in' && subscription !== 'opt_out') report('must have a subscription: opt_in or opt_out');
   },
 };
+
+function checkTrigger(config: Config, known: Known, report: Report): void {
+  const { event_name: name, segment_id: id, date_property: property } = config;
+  if (property !== undefined) return checkDateTrigger(config, known, report);
+  if (typeof name !== 'string' || name === '') report('must have event_name, the name of an event, or date_property');
+  const ofDates = ['repeat', 'days', 'hour'].filter((field) => config[field] !== undefined);
+  if (ofDates.length > 0) report(`may have ${listed(ofDates)} only with date_property`);
+  if (id === undefined) return;
+  if (name !== ADDED_TO_SEGMENT) report(`may have segment_id only with the event_name ${ADDED_TO_SEGMENT}`);
+  else if (typeof id !== 'string') report('must have segment_id as the id of a segment');
+}
+
+const REPEATS = ['yearly', 'once'] as const;
+const DAYS_MAX = 365;
+
+function checkDateTrigger(config: Config, { properties }: Known, report: Report): void {
+  const { event_name: name, segment_id: segment, date_property: property, repeat, days, hour } = config;
+  if (name !== undefined || segment !== undefined) report('may have either event_name or date_property');
+  if (typeof property !== 'string' || property === '') report('must have date_property, the key of a property');
+  else if (!properties.has(property)) report(`refers to the property ${listed([property])}, which is not declared`);
+  else if (properties.get(property) !== 'string')
+    report(
+      `refers to the property ${listed([property])}, which is no string; dates are texts such as 1990-05-17 or 05-17`,
+    );
+  if (repeat !== undefined && !isOneOf(REPEATS, repeat)) report(`must have repeat: ${REPEATS.join(' or ')}`);
+  if (days !== undefined && !isWholeNumber(days, -DAYS_MAX, DAYS_MAX))
+    report(`must have days as a whole number from -${DAYS_MAX} to ${DAYS_MAX}`);
+  if (hour !== undefined && !isWholeNumber(hour, 0, 23)) report('must have hour as a whole number from 0 to 23');
+}
+
+const isWholeNumber = (value: unknown, least: number, most: number): boolean =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+
+const HOUR = 9;
+
+/** Reads the config of a trigger that was checked; undefined if events start the automation. */
+export function readDateTrigger({ date_property: property, repeat, days, hour }: Config): DateTrigger | undefined {
+  if (property === undefined) return undefined;
+  return {
+    repeat: isOneOf(REPEATS, repeat) ? repeat : 'yearly',
+    days: typeof days === 'number' ? days : 0,
+    hour: typeof hour === 'number' ? hour : HOUR,
+  };
+}
 
 function checkDelay({ duration, until }: Config, { now }: Known, report: Report): void {
   if ((duration === undefined) === (until === undefined)) return report('must have either duration or until');
@@ -92,7 +134,7 @@ function checkDelay({ duration, until }: Config, { now }: Known, report: Report)
 export const durationMs = (phrase: string): number | undefined => parseTimePhrase(`in ${phrase}`, 0);
 
 function checkEmail(config: Config, { properties }: Known, report: Report): void {
-  const { template, subject, from, reply_to: replyTo, topic_id: topicId } = config;
+  const { template, subject, from, reply_to: replyTo, topic_id: topicId, stream } = config;
   if (!isRecord(template) || typeof template['id'] !== 'string')
     report('must have a template with the id of a template');
   else checkTemplate(template, properties, report);
@@ -107,6 +149,9 @@ function checkEmail(config: Config, { properties }: Known, report: Report): void
   }
   if (topicId !== undefined && topicId !== null && typeof topicId !== 'string')
     report('must have topic_id as the id of a topic');
+  if (stream !== undefined && !isOneOf(STREAMS, stream)) report(`must have a stream: ${STREAMS.join(' or ')}`);
+  if (stream === 'transactional' && typeof topicId === 'string')
+    report('may not have topic_id in the stream transactional, because contacts opt out of topics');
   for (const { message } of messageFaults(config)) report(message.replace(/\.$/, ''));
 }
 
@@ -169,21 +214,59 @@ export interface Trigger {
   trigger_type: EnrollingType | null;
   /** Segment that a contact must be added to; null for any segment. */
   trigger_segment_id: string | null;
+  /** Property whose dates start it, as it is now. */
+  trigger_property_id: string | null;
+  /** When they start it, as JSON of a `DateTrigger`. */
+  trigger_date: string | null;
 }
 
-const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
+/** An event that ends the runs of an automation: one of the team's own, or a type of the platform. */
+export interface ExitEvent {
+  name: string;
+  event_id: string | null;
+  event_type: string | null;
+}
+
+/** Returns the events that end runs, by their names; adds a fault for each that does not exist. */
+export async function findExits(
+  db: Executor,
+  teamId: string,
+  names: readonly string[],
+  faults: Faults,
+): Promise<ExitEvent[]> {
+  const exits: ExitEvent[] = [];
+  for (const name of new Set(names)) {
+    const found = await findEvent(db, teamId, name, (says) => void faults.of('exit_on', says));
+    exits.push({ name, event_id: found.eventId, event_type: found.type });
+  }
+  return exits;
+}
+
+const NOTHING: Trigger = {
+  trigger_event_id: null,
+  trigger_type: null,
+  trigger_segment_id: null,
+  trigger_property_id: null,
+  trigger_date: null,
+};
 
 /**
- * Checks that every template, segment, topic, event and sender domain that is named exists. Returns the resolved
- * trigger.
+ * Checks that every template, segment, topic, event and sender domain that is named exists, and everything that the
+ * filters of conditions name. Returns the resolved trigger.
  */
-export async function checkNames(db: Executor, teamId: string, graph: Graph, faults: Faults): Promise<Trigger> {
+export async function checkNames(
+  db: Executor,
+  { teamId, now }: { teamId: string; now: number },
+  graph: Graph,
+  faults: Faults,
+): Promise<Trigger> {
   let trigger = NOTHING;
   for (const step of graph.steps) {
     if (!faults.mayReadConfig(step.key)) continue;
     const report: Report = (says) => void faults.step(step.key, says);
     if (step.type === 'trigger') trigger = await findTrigger(db, teamId, step, report);
     if (step.type === 'send_email') await checkTemplateIsPublished(db, teamId, step, report);
+    if (step.type === 'condition') await checkFilters(db, { teamId, now }, step, report);
     const { segment_id: segment, topic_id: topic } = step.config;
     if (typeof segment === 'string' && !(isUuid(segment) && (await findSegment(db, teamId, segment.toLowerCase())))) {
       report(`refers to the segment ${listed([segment])}, which does not exist`);
@@ -195,19 +278,49 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
   return trigger;
 }
 
+async function checkFilters(
+  db: Executor,
+  { teamId, now }: { teamId: string; now: number },
+  { config }: Step,
+  report: Report,
+): Promise<void> {
+  const filters = listRuleFilters(config).filter(isRecord);
+  if (filters.length === 0) return;
+  const declared = await declaredFor(db, teamId, { filters, now });
+  for (const filter of filters)
+    for (const { message } of parseFilter(filter, declared).faults) report(message.replace(/\.$/, ''));
+}
+
 async function findTrigger(db: Executor, teamId: string, { config }: Step, report: Report): Promise<Trigger> {
-  const { event_name: name, segment_id: segment } = config;
+  const { event_name: name, segment_id: segment, date_property: key } = config;
+  const dates = readDateTrigger(config);
+  if (dates) {
+    const property = (await declaredProperties(db, teamId)).find((one) => one.key === key && one.type === 'string');
+    if (!property) report(`refers to the property ${listed([String(key)])}, which is not a declared text property`);
+    return { ...NOTHING, trigger_property_id: property?.id ?? null, trigger_date: JSON.stringify(dates) };
+  }
   if (typeof name !== 'string' || name === '') return NOTHING;
+  const { eventId, type } = await findEvent(db, teamId, name, report);
+  const segmentId = type !== null && typeof segment === 'string' ? segment.toLowerCase() : null;
+  return { ...NOTHING, trigger_event_id: eventId, trigger_type: type, trigger_segment_id: segmentId };
+}
+
+/** Finds an event of the team or of the platform by its name; reports one that does not exist. */
+async function findEvent(
+  db: Executor,
+  teamId: string,
+  name: string,
+  report: Report,
+): Promise<{ eventId: string | null; type: EnrollingType | null }> {
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
     if (!type) report(`refers to ${listed([name])}, which is not a platform event; platform events are ${may}`);
-    const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
-    return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
+    return { eventId: null, type: type ?? null };
   }
   const event = await findCustomEventNamed(db, teamId, name);
   if (!event) report(`refers to the event ${listed([name])}, which does not exist`);
-  return { ...NOTHING, trigger_event_id: event?.id ?? null };
+  return { eventId: event?.id ?? null, type: null };
 }
 
 async function checkTemplateIsPublished(db: Executor, teamId: string, { config }: Step, report: Report): Promise<void> {

@@ -1,4 +1,12 @@
-import { cutPage, pageSql, pageValues, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import {
+  cutPage,
+  pageSql,
+  pageValues,
+  textsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 
 export interface CustomEventRow {
@@ -30,6 +38,19 @@ export async function findCustomEvent(
 
 export const findCustomEventNamed = (db: Executor, teamId: string, name: string): Promise<CustomEventRow | undefined> =>
   findBy(db, 'name', [teamId, name]);
+
+/** Returns the ids of the events with these names; those that do not exist are missing. */
+export async function findEventIds(
+  db: Executor,
+  teamId: string,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map();
+  const among = textsIn(db.dialect, 'name', names);
+  const sql = `select id, name from custom_events where ${LIVE} and ${among.sql}`;
+  const rows = await db.all<{ id: string; name: string }>(sql, [teamId, among.value]);
+  return new Map(rows.map(({ id, name }) => [name, id]));
+}
 
 const findBy = (db: Executor, column: 'id' | 'name', values: Value[]): Promise<CustomEventRow | undefined> =>
   db.get<CustomEventRow>(`select ${COLUMNS.join(', ')} from custom_events where ${LIVE} and ${column} = ?`, values);

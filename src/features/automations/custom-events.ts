@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../contract/index.ts';
-import { isUniqueViolation, type Page } from '../../platform/db/index.ts';
-import { notFound, refuse, type FieldFault } from '../../platform/refusal.ts';
+import { isUniqueViolation, type Executor, type Page } from '../../platform/db/index.ts';
+import { notFound, refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   findCustomEvent,
@@ -12,14 +12,15 @@ import {
   type CustomEventRow,
 } from './custom-events.store.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { enrol } from '../../mail/events/index.ts';
-import { contactNamed } from '../audience/index.ts';
+import { enrol, listStartingAtEvent, recordRefusals } from '../../mail/events/index.ts';
+import { contactNamed, countCustomEvent, recordHistory } from '../audience/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';
 type PayloadSchema = Readonly<Record<string, ValueType>>;
 
 const PAYLOAD_BYTES_MAX = 16 * 1024;
+const HISTORY_PAYLOAD_BYTES_MAX = 4096;
 const KEY_CHARS_SHOWN = 60;
 
 const writeSchema = (schema: PayloadSchema | null): string | null => (schema === null ? null : JSON.stringify(schema));
@@ -27,22 +28,28 @@ const writeSchema = (schema: PayloadSchema | null): string | null => (schema ===
 const readSchema = (stored: string | null): PayloadSchema | null =>
   stored === null ? null : (JSON.parse(stored) as PayloadSchema);
 
-/** Checks that a payload is small and, if its event declares keys, has no others and values of their types. */
-function mustBePayload(payload: Readonly<Record<string, unknown>>, stored: string | null): void {
+/**
+ * Checks that a payload is small and, if its event declares keys, has no others and values of their types. Returns the
+ * refusal of one that is not.
+ */
+export function findPayloadFault(
+  payload: Readonly<Record<string, unknown>>,
+  stored: string | null,
+): Refusal | undefined {
   const bytes = Buffer.byteLength(JSON.stringify(payload));
   if (bytes > PAYLOAD_BYTES_MAX) {
-    throw refusePayload([
+    return refusePayload([
       { path: 'payload', message: `payload may have at most ${PAYLOAD_BYTES_MAX} bytes of JSON; got ${bytes}.` },
     ]);
   }
   const schema = readSchema(stored);
-  if (schema === null) return;
+  if (schema === null) return undefined;
   const faults = Object.entries(payload).flatMap(([key, value]) => {
     const says = Object.hasOwn(schema, key) ? typeFault(schema[key], value) : unknownKey(schema);
     const path = `payload.${key.length > KEY_CHARS_SHOWN ? `${key.slice(0, KEY_CHARS_SHOWN)}…` : key}`;
     return says === undefined ? [] : [{ path, message: `${path} ${says}` }];
   });
-  if (faults.length > 0) throw refusePayload(faults);
+  return faults.length > 0 ? refusePayload(faults) : undefined;
 }
 
 function typeFault(type: ValueType | undefined, value: unknown): string | undefined {
@@ -118,18 +125,53 @@ const refuseName = (say: string) =>
 export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sendEvent'>) {
   const { event: name, payload } = input;
   const contact = readNamedContact(input);
-  await store.db.tx(async (tx) => {
+  const at = store.clock.now();
+  const refusal = await store.db.tx(async (tx) => {
     const event = await findCustomEventNamed(tx, teamId, name);
     if (!event) throw notFound('Event');
-    mustBePayload(payload ?? {}, event.payload_schema);
+    const refused = findPayloadFault(payload ?? {}, event.payload_schema);
+    if (refused) {
+      await recordRefusedPayload(tx, { event, contact, at, detail: `The event was refused: ${refused.message}` });
+      return refused;
+    }
     // Locks the contact: if it were erased meanwhile, its run would be left over.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
-    await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at: store.clock.now() }]);
+    await countCustomEvent(tx, { eventId: event.id, contactId, at });
+    await recordHistory(tx, 'event', [
+      { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } },
+    ]);
+    await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at }]);
+    return undefined;
   });
+  if (refusal) throw refusal;
   return { object: 'event' as const, event: name };
 }
 
-function readNamedContact({ contact_id: id, email }: BodyOf<'sendEvent'>): string {
+/** Returns the payload for the history of the contact, which keeps no large ones. */
+const keepPayload = (payload: object | undefined): object | null =>
+  payload !== undefined && Buffer.byteLength(JSON.stringify(payload)) <= HISTORY_PAYLOAD_BYTES_MAX ? payload : null;
+
+/** Records for each automation that the event would have started why it started none. A contact that is unknown has no record. */
+async function recordRefusedPayload(
+  tx: Executor,
+  { event, contact, at, detail }: { event: CustomEventRow; contact: string; at: number; detail: string },
+): Promise<void> {
+  const automations = await listStartingAtEvent(tx, event.team_id, event.id);
+  if (automations.length === 0) return;
+  try {
+    const { id: contactId } = await contactNamed(tx, event.team_id, contact, true);
+    const reason = 'payload' as const;
+    await recordRefusals(
+      tx,
+      automations.map((automationId) => ({ automationId, contactId, reason, at, detail })),
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+}
+
+/** Returns the id or the address of the contact that a body names; throws if it names none or both. */
+export function readNamedContact({ contact_id: id, email }: Pick<BodyOf<'sendEvent'>, 'contact_id' | 'email'>): string {
   if (id !== undefined && email !== undefined) {
     const say = 'contact_id and email cannot be used together; send only one of them.';
     throw refuse('validation_error', { status: 422, say, errors: [{ path: 'email', message: say }] });

@@ -16,6 +16,9 @@ export type StepType = (typeof STEP_TYPES)[number];
 const CONNECTION_TYPES = ['default', 'condition_met', 'condition_not_met'] as const;
 export type ConnectionType = (typeof CONNECTION_TYPES)[number];
 
+/** The streams that a step may send in. */
+export const STREAMS = ['marketing', 'transactional'] as const;
+
 export interface Step {
   key: string;
   type: StepType;
@@ -31,6 +34,15 @@ export interface Connection {
 export interface Graph {
   steps: readonly Step[];
   connections: readonly Connection[];
+}
+
+export const findTrigger = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
+export const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
+
+/** Returns the step that a connection of this type leads to; undefined if the graph ends there. */
+export function findNextStep(graph: Graph, { key }: Step, branch: ConnectionType): Step | undefined {
+  const found = graph.connections.find(({ from, type }) => from === key && type === branch);
+  return found && stepAt(graph, found.to);
 }
 
 /**

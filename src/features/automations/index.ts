@@ -2,7 +2,7 @@
  * Runs of automations: the progress of contacts through a version. A run is begun in the transaction of the event that
  * triggers it. Nothing continues of a contact that is erased, or of an automation that is stopped.
  */
-export { eraseContactRuns, removeEndedRuns } from './automation-runs.store.ts';
+export { eraseContactRuns, listRunsOfContact, removeEndedRuns, type RunRow } from './automation-runs.store.ts';
 
 /**
  * Automations: graphs of steps that contacts pass through, in versions that never change. A stored graph can be
@@ -14,5 +14,5 @@ export { createAutomation, getAutomation, listAutomations } from './automations.
  * Custom events: names that a team declares and its programs send, each about one contact. A name belongs to one live
  * event, a payload matches the schema of its event, and an event and the runs it starts are one transaction.
  */
-export { findCustomEventNamed } from './custom-events.store.ts';
+export { findCustomEventNamed, findEventIds } from './custom-events.store.ts';
 export { createCustomEvent, sendCustomEvent } from './custom-events.ts';

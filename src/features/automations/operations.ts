@@ -9,6 +9,9 @@ import {
   stopAutomation,
   updateAutomation,
 } from './automations.ts';
+import { createAutomationRun, getAutomationEnrolment } from './enrolment.ts';
+import { retryAutomationRun, retryAutomationRuns, skipAutomationStep } from './continue-runs.ts';
+import { dryRunAutomation } from './runner/dry-run.ts';
 import {
   createCustomEvent,
   deleteCustomEvent,
@@ -28,9 +31,15 @@ export const automations = {
   deleteAutomation: (ctx, { path }) => deleteAutomation(ctx, path.automation_id),
   stopAutomation: (ctx, { path }) => stopAutomation(ctx, path.automation_id),
   duplicateAutomation: (ctx, { path }) => duplicateAutomation(ctx, path.automation_id),
+  createAutomationRun: (ctx, { path, body }) => createAutomationRun(ctx, path.automation_id, body),
+  getAutomationEnrolment: (ctx, { path, query }) => getAutomationEnrolment(ctx, path.automation_id, query),
   listAutomationRuns: (ctx, { path, query = {} }) =>
     listAutomationRuns(ctx, path.automation_id, query, readPage(query)),
   getAutomationRun: (ctx, { path }) => getAutomationRun(ctx, path.automation_id, path.run_id),
+  dryRunAutomation: (ctx, { path, body }) => dryRunAutomation(ctx, path.automation_id, body),
+  retryAutomationRun: (ctx, { path }) => retryAutomationRun(ctx, path.automation_id, path.run_id),
+  skipAutomationStep: (ctx, { path, body }) => skipAutomationStep(ctx, path.automation_id, path.run_id, body),
+  retryAutomationRuns: (ctx, { path, body }) => retryAutomationRuns(ctx, path.automation_id, body),
 } satisfies OperationTable<World>;
 
 export const customEvents = {

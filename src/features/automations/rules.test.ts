@@ -10,8 +10,10 @@ const ada: Record<string, string | number | boolean | null> = {
   'properties.note': '',
 };
 const meets = (rule: object): boolean | undefined =>
-  meetsRule(rule as Record<string, unknown>, (field) =>
-    field === 'properties.gone' ? undefined : (ada[field] ?? null),
+  meetsRule(
+    rule as Record<string, unknown>,
+    (field) => (field === 'properties.gone' ? undefined : (ada[field] ?? null)),
+    (filter) => filter as boolean | undefined,
   );
 const rule = (field: string, operator: string, value?: unknown) => ({ type: 'rule', field, operator, value });
 
@@ -45,6 +47,15 @@ it('a group requires all or any of its rules', () => {
   const no = rule('last_name', 'exists');
   expect(meets({ type: 'and', rules: [yes, no] })).toBe(false);
   expect(meets({ type: 'or', rules: [no, { type: 'and', rules: [yes, yes] }] })).toBe(true);
+});
+
+it('a filter among rules counts as one of them', () => {
+  const yes = rule('email', 'exists');
+  const filter = (result: boolean | undefined) => ({ type: 'filter', filter: result });
+  expect(meets(filter(true))).toBe(true);
+  expect(meets({ type: 'and', rules: [yes, filter(false)] })).toBe(false);
+  expect(meets({ type: 'or', rules: [filter(undefined), yes] })).toBe(true);
+  expect(meets({ type: 'and', rules: [yes, filter(undefined)] })).toBeUndefined();
 });
 
 it('a rule on a deleted property is unknown, and leaves a group undecided unless the other rules decide it', () => {

@@ -3,6 +3,8 @@ import { isOneOf, isRecord, listed, type Known, type Report } from './graph.ts';
 
 const DEPTH_MAX = 5;
 const RULES_MAX = 50;
+/** Each filter is read from the database by itself. */
+const FILTERS_MAX = 10;
 const TEXT_CHARS_MAX = 500;
 
 const EITHER = ['eq', 'neq'] as const;
@@ -18,13 +20,15 @@ const FIELDS: Readonly<Record<string, PropertyType>> = {
   unsubscribed: 'boolean',
 };
 
-/** Checks a condition: a rule over the contact, or a tree of them. */
+/** Checks a condition: a rule over the contact, a filter in the format of a segment, or a tree of them. */
 export function checkRule(config: Readonly<Record<string, unknown>>, { properties }: Known, report: Report): void {
   let rules = 0;
+  let filters = 0;
   let isDeep = false;
   visit(config, 1);
   if (isDeep) report(`may nest its rules at most ${DEPTH_MAX} deep`);
   if (rules > RULES_MAX) report(`may have at most ${RULES_MAX} rules; got ${rules}`);
+  if (filters > FILTERS_MAX) report(`may have at most ${FILTERS_MAX} filters; got ${filters}`);
 
   function visit(node: unknown, depth: number): void {
     if (!isRecord(node)) return report('must contain rules, each an object');
@@ -32,7 +36,16 @@ export function checkRule(config: Readonly<Record<string, unknown>>, { propertie
       if (++rules <= RULES_MAX) leaf(node);
       return;
     }
-    if (node['type'] !== 'and' && node['type'] !== 'or') return report('must have nodes of the type rule, and, or or');
+    if (node['type'] === 'filter') {
+      filters++;
+      const { type: _type, filter, ...others } = node;
+      if (Object.keys(others).length > 0)
+        report(`has unknown fields besides type and filter: ${listed(Object.keys(others))}`);
+      if (!isRecord(filter)) report('must have a filter, an object in the format of the filter of a segment');
+      return;
+    }
+    if (node['type'] !== 'and' && node['type'] !== 'or')
+      return report('must have nodes of the type rule, filter, and, or or');
     const { type, rules: inside, ...rest } = node;
     if (Object.keys(rest).length > 0) report(`has unknown fields besides type and rules: ${listed(Object.keys(rest))}`);
     if (!Array.isArray(inside) || inside.length === 0) return report(`must have at least one rule in ${type}`);
@@ -82,17 +95,27 @@ function valueFault(
 /** Returns the value of a field of a contact: null if it has none, undefined if the field does not exist any more. */
 export type RuleContact = (field: string) => PropertyValue | null | undefined;
 
+/** Returns whether a contact meets a filter; undefined if something that it names does not exist any more. */
+export type MeetsFilter = (filter: unknown) => boolean | undefined;
+
 /**
  * Returns whether a contact meets a condition that was checked when its automation was written. Texts are compared as
  * in filters. A rule on a deleted property is unknown; returns undefined if the other rules do not decide without it.
  */
-export function meetsRule(node: Readonly<Record<string, unknown>>, readField: RuleContact): boolean | undefined {
-  const { type, rules, field, operator, value } = node;
+export function meetsRule(
+  node: Readonly<Record<string, unknown>>,
+  readField: RuleContact,
+  meetsFilter: MeetsFilter,
+): boolean | undefined {
+  const { type, rules, field, operator, value, filter } = node;
+  if (type === 'filter') return meetsFilter(filter);
   if (type === 'rule') {
     const own = readField(field as string);
     return own === undefined ? undefined : meets(operator as string, own, value);
   }
-  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, readField));
+  const inside = (Array.isArray(rules) ? rules : [])
+    .filter(isRecord)
+    .map((one) => meetsRule(one, readField, meetsFilter));
   const decisive = type !== 'and';
   if (inside.includes(decisive)) return decisive;
   return inside.includes(undefined) ? undefined : !decisive;
@@ -103,6 +126,52 @@ export function listRuleFields(node: Readonly<Record<string, unknown>>): string[
   const { type, rules, field } = node;
   if (type === 'rule') return [String(field)];
   return (Array.isArray(rules) ? rules : []).filter(isRecord).flatMap(listRuleFields);
+}
+
+/** Lists the filters in a condition. */
+export function listRuleFilters(node: Readonly<Record<string, unknown>>): unknown[] {
+  const { type, rules, filter } = node;
+  if (type === 'filter') return [filter];
+  return (Array.isArray(rules) ? rules : []).filter(isRecord).flatMap(listRuleFilters);
+}
+
+const REASONS_MAX = 10;
+const VALUE_CHARS_SHOWN = 60;
+
+/** Explains the rules of a condition for a contact: each with what the contact has, the first few of them. */
+export function explainRule(
+  node: Readonly<Record<string, unknown>>,
+  readField: RuleContact,
+  meetsFilter: MeetsFilter,
+): string {
+  const reasons = listLeaves(node).map((leaf) => explainLeaf(leaf, readField, meetsFilter));
+  const more = reasons.length - REASONS_MAX;
+  return reasons.slice(0, REASONS_MAX).join('; ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+const listLeaves = (node: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>[] =>
+  node['type'] === 'rule' || node['type'] === 'filter'
+    ? [node]
+    : (Array.isArray(node['rules']) ? node['rules'] : []).filter(isRecord).flatMap(listLeaves);
+
+function explainLeaf(
+  leaf: Readonly<Record<string, unknown>>,
+  readField: RuleContact,
+  meetsFilter: MeetsFilter,
+): string {
+  const isMet = meetsRule(leaf, readField, meetsFilter);
+  const says = isMet === undefined ? 'is unknown' : isMet ? 'is met' : 'is not met';
+  if (leaf['type'] === 'filter') return `the filter ${says}`;
+  const { field, operator, value } = leaf;
+  const wanted = value === undefined ? '' : ` ${showValue(value)}`;
+  const own = readField(field as string);
+  const has = own === undefined || own === null ? 'has no value' : `is ${showValue(own)}`;
+  return `${field as string} ${operator as string}${wanted} ${says}: it ${has}`;
+}
+
+function showValue(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > VALUE_CHARS_SHOWN ? `${text.slice(0, VALUE_CHARS_SHOWN)}…` : text;
 }
 
 const folded = (value: unknown): unknown => (typeof value === 'string' ? foldText(value) : value);

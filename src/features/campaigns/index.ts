@@ -3,6 +3,7 @@
  * if its contact is deleted or changed. This part does not depend on broadcasts.
  */
 export {
+  countErasedRecipients,
   eraseRecipient,
   insertRecipients,
   removeLinks,
@@ -31,6 +32,7 @@ export {
 } from './broadcasts/audience.ts';
 export {
   broadcastNames,
+  broadcastsAmong,
   countBroadcasts,
   countRestored,
   endedReport,
@@ -63,4 +65,5 @@ export {
   type MergedMail,
 } from './broadcasts/merge-values.ts';
 export { getBroadcast, listBroadcasts, listPropertyUsers } from './broadcasts/read-broadcasts.ts';
+export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

@@ -380,6 +380,10 @@ async function finish({ store, deletion, counts }: Removal): Promise<void> {
       sender_name: null,
       postal_address: null,
       risk_reason: null,
+      logo_url: null,
+      page_headline: null,
+      page_intro: null,
+      page_goodbye: null,
     });
   });
 }

@@ -1,7 +1,9 @@
 import type { Accept } from '../../mail/accept/index.ts';
 import { createDraft, sendDraft, updateDraft } from './composing/drafts.ts';
+import { renderInboxTemplate } from './composing/fill-template.ts';
 import { forwardEmail, replyToEmail } from './composing/answer.ts';
 import { deleteDraft, getDraft, listDrafts } from './drafts.ts';
+import { announceAnswer, withdrawAnswer } from './threads/answering.ts';
 import { changeThreadLabels, deleteInboxThread, updateInboxThread } from './threads/change-thread.ts';
 import {
   getInboxThread,
@@ -49,6 +51,8 @@ export const inboxThreads = {
   getInboxThread: (ctx, { path }) => getInboxThread(ctx, path.inbox, path.thread_id),
   updateInboxThread: (ctx, { path, body }) => updateInboxThread(ctx, path.inbox, path.thread_id, body),
   deleteInboxThread: (ctx, { path }) => deleteInboxThread(ctx, path.inbox, path.thread_id),
+  announceInboxAnswer: (ctx, { path }) => announceAnswer(ctx, path.inbox, path.thread_id),
+  withdrawInboxAnswer: (ctx, { path }) => withdrawAnswer(ctx, path.inbox, path.thread_id),
   addInboxThreadLabels: (ctx, { path, body }) =>
     changeThreadLabels(ctx, path.inbox, path.thread_id, { kind: 'add', labels: body.labels }),
   setInboxThreadLabels: (ctx, { path, body }) =>
@@ -76,6 +80,13 @@ export const inboxDrafts = {
       emailId: path.inbox_email_id,
       body,
       idempotency: readIdempotency(ctx, header, { operation: 'forwardInboxEmail', said: { path, body } }),
+    }),
+  renderInboxTemplate: (ctx, { path, body }) =>
+    renderInboxTemplate(ctx, {
+      named: path.inbox,
+      threadId: path.thread_id,
+      emailId: path.inbox_email_id,
+      template: body.template,
     }),
   createInboxDraft: (ctx, { path, body, header }) =>
     createDraft(ctx, ctx.services.accept, {

@@ -4,4 +4,4 @@
  */
 export { previewForward, previewReply } from './composing/answer.ts';
 export type { ComposedMail } from './composing/compose.ts';
-export { previewDraft } from './composing/drafts.ts';
+export { previewDraft, previewDraftTemplate } from './composing/drafts.ts';

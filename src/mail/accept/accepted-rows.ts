@@ -42,8 +42,10 @@ export interface AcceptedAs {
   broadcastId?: string;
   /** The pool that the broadcast chose. */
   pool?: string | undefined;
-  /** The run of an automation that sends it, to its contact alone. */
-  run?: { contact_id: string; depth: number; automation_id: string; batch: number };
+  /** The run of an automation that sends it. */
+  run?: { depth: number; automation_id: string; batch: number };
+  /** The choices of the contact that it is written for do not matter, because it is transactional. */
+  ignoresChoices?: boolean;
   /** It contains a token of a person, which the team whose domain it is sent from may not see. */
   isAccountMail?: boolean;
 }
@@ -92,7 +94,7 @@ function withTlsWish(
 function buildRows(
   world: World,
   ctx: Ctx,
-  { id = world.ids.uuid(), draft, domain, templateId, message, shared }: Prepared,
+  { id = world.ids.uuid(), draft, domain, templateId, contactId, message, shared }: Prepared,
   { as, place: placeContents }: { as: AcceptedAs; place: PlaceContents },
 ): AcceptedRows {
   const { headerMailboxes } = draft;
@@ -133,6 +135,7 @@ function buildRows(
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,
     request_id: ctx.requestId,
+    contact_id: contactId ?? null,
     first_attempt_at: null,
   } satisfies AcceptedRows['email'];
   const links = buildBlobLinks(id, draft, sentAlong);
@@ -189,7 +192,8 @@ function buildDeliveries(
     lane: laneNumber(email.is_bulk === 1 ? 'bulk' : 'transactional'),
     is_marketing: email.is_marketing,
     broadcast_id: email.broadcast_id,
-    contact_id: as.run?.contact_id ?? null,
+    // The queue checks the choices of the contact that a delivery names.
+    contact_id: as.ignoresChoices ? null : email.contact_id,
     request_id: email.request_id,
     source: null,
     pool: as.pool ?? null,

@@ -25,6 +25,8 @@ export interface Prepared {
   draft: EmailDraft;
   domain: DomainRow;
   templateId: string | null;
+  /** The contact that it is written for, by a broadcast or an automation. */
+  contactId?: string | undefined;
   /** The message that a client composed, sent instead of one that we compose. */
   message?: SubmittedMessage | undefined;
   /** Names the template that html and text were rendered from, if its body can be shared. */

@@ -6,6 +6,11 @@ export interface TemplateUse {
   /** An id or an alias. */
   id: string;
   variables?: Readonly<Record<string, unknown>> | null | undefined;
+  /**
+   * Values for declared variables that `variables` does not name. Untrusted senders may have written them, so with one
+   * of them the HTML is rendered in such a way that no value can leave its context.
+   */
+  offered?: Readonly<Record<string, string>> | undefined;
   /** The subject of the send, which replaces the template's and is not rendered. */
   subject?: string | null | undefined;
 }

@@ -188,6 +188,10 @@ const returnPathName = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>):
 export const reportAddress = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>): string =>
   `reports@${returnPathName(domain)}`;
 
+/** Returns the address whose mail unsubscribes contacts of a domain's team. It is at the return path too. */
+export const unsubscribeAddress = (domain: Pick<DomainRow, 'name' | 'custom_return_path'>): string =>
+  `unsubscribe@${returnPathName(domain)}`;
+
 /** Adds the value with the present host name. */
 const withHost = <Kind extends Pick<RecordRow, 'record' | 'type'>>(config: Config, kind: Kind) => ({
   ...kind,

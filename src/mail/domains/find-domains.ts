@@ -1,6 +1,7 @@
 import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { readOwnHosts } from '../../tenancy/instance/index.ts';
+import { unsubscribeAddress } from './domain-records.ts';
 import { maySend } from './domain-state.ts';
 import { createVerifiedDomain } from './register-domain.ts';
 import type { DomainRow } from './domain-rows.ts';
@@ -67,6 +68,21 @@ export async function takesMailHere(
   const { db } = store;
   if ((await readOwnHosts(store, db)).all.includes(name)) return true;
   return (await receivingDomain(db, name)) !== undefined || (await returnPathOwner(db, name)) !== undefined;
+}
+
+/**
+ * Returns the address whose mail unsubscribes contacts of a domain's team, if mail to it provably arrives here: this
+ * server receives, the last look-up found the MX of the return path, mail leaves the machine, and the return path is not
+ * a domain whose own mail is received.
+ */
+export async function findUnsubscribeAddress(
+  { config, db }: Pick<Store, 'config' | 'db'>,
+  domain: Pick<DomainRow, 'name' | 'custom_return_path' | 'verified_at' | 'failing_since'>,
+): Promise<string | undefined> {
+  if (config.receiving.ports.length === 0 || config.delivery.capture) return undefined;
+  if (domain.verified_at === null || domain.failing_since !== null) return undefined;
+  const address = unsubscribeAddress(domain);
+  return (await receivingDomain(db, address.slice(address.indexOf('@') + 1))) ? undefined : address;
 }
 
 /**

@@ -17,6 +17,7 @@ export {
 export {
   findLinkOrigin,
   findSendingDomain,
+  findUnsubscribeAddress,
   makeSendingDomain,
   mayBeMade,
   listDomains,
@@ -32,6 +33,7 @@ export {
   readCurrentRecords,
   valueWithHost,
   reportAddress,
+  unsubscribeAddress,
 } from './domain-records.ts';
 export { regenerateDkim, beginRotation, isRotationDue, rotateDkim, mustWaitItsTurn } from './dkim-rotation.ts';
 export { listHostRecords, type HostRecord } from './host-records.ts';

@@ -26,7 +26,7 @@ import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
 
 /** Fields of an email that the envelope of its events contains. */
-export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id' | 'is_bulk'>;
+export type EventEmail = Pick<EmailRow, 'id' | 'team_id' | 'domain_id' | 'broadcast_id' | 'contact_id' | 'is_bulk'>;
 
 export type EmailEvent = {
   email: EventEmail;
@@ -46,6 +46,10 @@ export type EmailEvent = {
 export const reportBroadcastEvents =
   defineHook<(tx: Executor, ids: Ids, events: readonly EmailEvent[]) => Promise<void>>('reportBroadcastEvents');
 
+/** Records what happened to mail that was written for contacts. */
+export const recordContactEngagement =
+  defineHook<(tx: Executor, events: readonly EmailEvent[]) => Promise<void>>('recordContactEngagement');
+
 /** The events with which an email starts: accepted emails are in the report of their broadcast from the beginning. */
 const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
@@ -53,7 +57,8 @@ const BORN = new Set<string>(['email.queued', 'email.scheduled']);
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once,
  * so the events of that move are the first of their type: several if deliveries of one email settle together. They are
  * counted once (`computeAdditions` of `events/metric-counts.ts`). Opens and clicks by machines move nothing, and neither
- * does an unsubscribe. Events of a broadcast are added to its report. States are written before counts, in the order of
+ * does an unsubscribe. Events of a broadcast are added to its report, and those of mail that was written for a contact to
+ * the contact's engagement. States are written before counts, in the order of
  * `LAST_EVENTS`, so that transactions that write the same rows never deadlock.
  */
 export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
@@ -83,6 +88,8 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
   );
   const reported = events.filter(({ email, type }) => email.broadcast_id !== null && !BORN.has(type));
   if (reported.length > 0) await reportBroadcastEvents.call(tx, ids, reported);
+  const engaged = events.filter(({ email, type }) => email.contact_id !== null && !BORN.has(type));
+  if (engaged.length > 0) await recordContactEngagement.call(tx, engaged);
 }
 
 /** Lists everything that happened to an email, newest first. */

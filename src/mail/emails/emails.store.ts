@@ -110,6 +110,8 @@ export interface EmailRow {
   is_account_mail: number;
   /** The request or SMTP session in which it was accepted; null if it was accepted before that was stored. */
   request_id: string | null;
+  /** The contact that a broadcast or an automation wrote it for. */
+  contact_id: string | null;
   /** Start of its first delivery: its Date, and the time of its signature. Written by the claim. */
   first_attempt_at: number | null;
 }
@@ -179,6 +181,7 @@ const EMAIL_COLUMNS = [
   'is_bulk',
   'is_account_mail',
   'request_id',
+  'contact_id',
 ] as const;
 const BODY_COLUMNS = [
   'email_id',

@@ -14,6 +14,7 @@ export {
   listEmailEvents,
   loadStory,
   recordEmailEvents,
+  recordContactEngagement,
   reportBroadcastEvents,
   type EmailEvent,
   type EventEmail,

@@ -3,6 +3,8 @@ import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/i
 import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
 import { isByMachine, type NewEvent } from './event.ts';
+import { endRuns, listExits, type Exit } from './exits.store.ts';
+import { recordRefusals, REFUSALS_KEPT_MS, type RefusalReason } from './refusals.store.ts';
 
 /** The types of recorded events that automations may start at: of a contact, or of an email sent to one. */
 const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;
@@ -23,9 +25,9 @@ export interface Enrolment {
   contactId: string;
   /**
    * An event of the team's own, by its id, or one of the platform. One of a segment also starts automations that name
-   * that segment.
+   * that segment. An automation that is named itself is the only one that starts.
    */
-  by: { eventId: string } | { type: EnrollingType; segmentId?: string };
+  by: { eventId: string } | { type: EnrollingType; segmentId?: string } | { automationId: string };
   payload: object | undefined;
   at: number;
   /** Length of the chain of runs, each started by the effects of the previous one, that led to this. */
@@ -55,38 +57,71 @@ const HOUR_MS = 3_600_000;
 /** When an event of a contact may start another run: always, only while none of its runs is under way, or never. */
 export type Reentry = 'always' | 'when_ended' | 'never';
 
+/** The result of an event for one automation and contact: the run that it began, or why it began none. */
+export interface Outcome {
+  automationId: string;
+  contactId: string;
+  at: number;
+  runId?: string;
+  refused?: RefusalReason;
+}
+
 interface Starting {
   id: string;
   version: number;
+  status: 'enabled' | 'disabled';
   reentry: Reentry;
   /** The only segment that it starts at, if it names one. */
   trigger_segment_id: string | null;
 }
 
-/** The automations that start at an event, by `toKey` of the event. */
-type Known = Map<string, Starting[]>;
-const toKey = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
-  `${teamId} ${'type' in by ? by.type : by.eventId}`;
+/** The automations that start at an event, and the exits of those whose runs it ends, by `toKey` of the event. */
+type Known = Map<string, { starting: Starting[]; exits: Exit[] }>;
+const toKey = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string => {
+  if ('type' in by) return `${teamId} ${by.type}`;
+  return `${teamId} ${'eventId' in by ? by.eventId : by.automationId}`;
+};
 
 /**
- * Begins a run of each enabled automation that starts at one of these, in the transaction that records them. One
- * enrolment takes as many statements as a page of them: they grow only with the number of teams and of kinds of events.
+ * Ends the runs of automations that one of these events ends, and then begins a run of each enabled automation that
+ * starts at one, in the transaction that records them; records which start none and why. One enrolment takes as many
+ * statements as a page of them: they grow only with the number of teams and of kinds of events.
  */
 export async function enrol(
   tx: Executor,
   ids: Ids,
   enrolments: readonly Enrolment[],
   known: Known = new Map(),
-): Promise<void> {
+): Promise<Outcome[]> {
   for (const [key, group] of Map.groupBy(enrolments, toKey)) {
-    if (!known.has(key)) known.set(key, await startingAt(tx, group));
+    if (!known.has(key)) known.set(key, await automationsOf(tx, group));
+    await endRuns(tx, ids, { exits: known.get(key)?.exits ?? [], events: group.filter(mayEndRuns) });
   }
   const wanted = enrolments.flatMap((enrolment) =>
-    (known.get(toKey(enrolment)) ?? [])
+    (known.get(toKey(enrolment))?.starting ?? [])
       .filter(({ trigger_segment_id: only }) => only === null || only === toSegmentId(enrolment))
       .map((automation) => ({ enrolment, automation })),
   );
-  if (wanted.length > 0) await begin(tx, ids, wanted);
+  if (wanted.length === 0) return [];
+  const outcomes = await begin(tx, ids, wanted);
+  const refused = outcomes.flatMap(({ automationId, contactId, at, refused: reason }) =>
+    reason === undefined ? [] : [{ automationId, contactId, at, reason }],
+  );
+  await recordRefusals(tx, refused);
+  return outcomes;
+}
+
+/**
+ * Reports whether an event ends runs. A change of a contact by a step of an automation does not: it is written in the
+ * transaction of the step, whose own run it could end.
+ */
+const mayEndRuns = ({ by, depth = 0 }: Enrolment): boolean =>
+  depth === 0 || !('type' in by) || OF_EMAILS.some((one) => one === by.type);
+
+/** Returns the ids of the enabled automations of a team that start at an event of its own. */
+export async function listStartingAtEvent(db: Executor, teamId: string, eventId: string): Promise<string[]> {
+  const sql = `select id from automations where team_id = ? and trigger_event_id = ? and status = 'enabled' and deleted_at is null`;
+  return (await db.all<{ id: string }>(sql, [teamId, eventId])).map(({ id }) => id);
 }
 
 /**
@@ -101,25 +136,35 @@ export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly New
   await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
 }
 
+async function automationsOf(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by' | 'at'>[]) {
+  const [first] = group;
+  return { starting: await startingAt(tx, group), exits: first ? await listExits(tx, first) : [] };
+}
+
 /**
  * Finds the automations that start at an event, locked until the end of the transaction, so that no run begins after
- * its automation was stopped.
+ * its automation was stopped. Those that were disabled lately are included, because their refusals are recorded.
  */
-async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by'>[]): Promise<Starting[]> {
+async function startingAt(
+  tx: Executor,
+  group: readonly Pick<Enrolment, 'teamId' | 'by' | 'at'>[],
+): Promise<Starting[]> {
   const [first] = group;
   if (!first) return [];
-  const { teamId, by } = first;
+  const { teamId, by, at } = first;
   const segments = uuidsIn(tx.dialect, 'trigger_segment_id', [
     ...new Set(group.flatMap((one) => toSegmentId(one) ?? [])),
   ]);
   const [where, wanted]: [string, Value[]] =
-    'eventId' in by
-      ? ['trigger_event_id = ?', [by.eventId]]
-      : [`trigger_type = ? and (trigger_segment_id is null or ${segments.sql})`, [by.type, segments.value]];
+    'type' in by
+      ? [`trigger_type = ? and (trigger_segment_id is null or ${segments.sql})`, [by.type, segments.value]]
+      : 'eventId' in by
+        ? ['trigger_event_id = ?', [by.eventId]]
+        : ['id = ?', [by.automationId]];
   const hold = tx.dialect === 'pg' ? ' for share' : '';
-  const sql = `select id, version, reentry, trigger_segment_id from automations
-    where team_id = ? and ${where} and status = 'enabled' and deleted_at is null order by id${hold}`;
-  return tx.all<Starting>(sql, [teamId, ...wanted]);
+  const sql = `select id, version, status, reentry, trigger_segment_id from automations
+    where team_id = ? and ${where} and (status = 'enabled' or disabled_at > ?) and deleted_at is null order by id${hold}`;
+  return tx.all<Starting>(sql, [teamId, ...wanted, at - REFUSALS_KEPT_MS]);
 }
 
 /** Counts the enabled automations of a team that start at an event of the platform. */
@@ -158,32 +203,39 @@ interface Wanted {
   automation: Starting;
 }
 
-/** Begins runs. A run that is not permitted is recorded as `cancelled`, with the reason. */
-async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<void> {
-  const wanted = await entering(tx, asked);
+/** Begins runs. A run that exceeds a limit is recorded as `cancelled`, with the reason. */
+async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const refuse = ({ enrolment: { contactId, at }, automation }: Wanted, refused: RefusalReason): void =>
+    void outcomes.push({ automationId: automation.id, contactId, at, refused });
+  const enabled = asked.filter(({ automation }) => automation.status === 'enabled');
+  for (const one of asked) if (one.automation.status !== 'enabled') refuse(one, 'disabled');
+  const wanted = await entering(tx, enabled, refuse);
   const before = await begunOfLate(tx, wanted);
   const here = new Map<string, { at: number; isCut: boolean }[]>();
   const entries: Value[][] = [];
-  const runs = wanted.flatMap(
-    ({ enrolment, automation }): { automationId: string; isRefused: boolean; batch: number; row: Value[] }[] => {
-      const { teamId, contactId, payload, at, depth = 0 } = enrolment;
-      const pair = toPairKey(contactId, automation.id);
-      const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
-      const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
-      const cutHere = late.filter(({ isCut }) => isCut).length;
-      const why = findObstacle(enrolment, begun + late.length - cutHere);
-      if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
-      here.set(pair, [...late, { at, isCut: why !== undefined }]);
-      if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
-      const said = payload === undefined ? null : JSON.stringify(payload);
-      const isRefused = why !== undefined;
-      const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
-      const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said, ...end];
-      // It is not known here whether the runs that led to it were many: the runs of each depth are a batch.
-      const batch = enrolment.batch ?? Math.min(depth, BATCHES);
-      return [{ automationId: automation.id, isRefused, batch, row }];
-    },
-  );
+  const runs = wanted.flatMap((one): { automationId: string; isRefused: boolean; batch: number; row: Value[] }[] => {
+    const { enrolment, automation } = one;
+    const { teamId, contactId, payload, at, depth = 0 } = enrolment;
+    const pair = toPairKey(contactId, automation.id);
+    const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
+    const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
+    const cutHere = late.filter(({ isCut }) => isCut).length;
+    const why = findObstacle(enrolment, begun + late.length - cutHere);
+    if (why !== undefined) refuse(one, 'limit');
+    if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
+    here.set(pair, [...late, { at, isCut: why !== undefined }]);
+    if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
+    const said = payload === undefined ? null : JSON.stringify(payload);
+    const isRefused = why !== undefined;
+    const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
+    const runId = ids.uuid();
+    if (why === undefined) outcomes.push({ automationId: automation.id, contactId, at, runId });
+    const row: Value[] = [runId, teamId, automation.id, automation.version, contactId, said, ...end];
+    // It is not known here whether the runs that led to it were many: the runs of each depth are a batch.
+    const batch = enrolment.batch ?? Math.min(depth, BATCHES);
+    return [{ automationId: automation.id, isRefused, batch, row }];
+  });
   const entry = ['automation_id', 'contact_id', 'created_at'];
   if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
   const begun = Map.groupBy(
@@ -194,6 +246,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const together = numberBatch(ids.uuid());
   const rows = runs.map(({ automationId, batch, row }) => [...row, batch || (isBulk(automationId) ? together : 0)]);
   if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
+  return outcomes;
 }
 
 const toPairKey = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
@@ -202,37 +255,63 @@ const toPairKey = (contactId: string, automationId: string): string => `${contac
  * Leaves out contacts that have been in an automation they may not enter again, or are in one they may enter only after
  * leaving it.
  */
-async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readonly Wanted[]> {
+async function entering(
+  tx: Executor,
+  wanted: readonly Wanted[],
+  refuse: (one: Wanted, reason: RefusalReason) => void,
+): Promise<readonly Wanted[]> {
   const limited = wanted.filter(({ automation }) => automation.reentry !== 'always');
   if (limited.length === 0) return wanted;
   const inside = await entered(tx, limited);
-  return wanted.filter(({ enrolment: { contactId }, automation: { id, reentry } }) => {
+  return wanted.filter((one) => {
+    const { contactId } = one.enrolment;
+    const { id, reentry } = one.automation;
     if (reentry === 'always') return true;
     const pair = toPairKey(contactId, id);
     const { isLive, hasBeen } = inside.get(pair) ?? { isLive: false, hasBeen: false };
     inside.set(pair, { isLive: true, hasBeen: true });
-    return reentry === 'never' ? !hasBeen : !isLive;
+    const isRefused = reentry === 'never' ? hasBeen : isLive;
+    if (isRefused) refuse(one, reentry === 'never' ? 'entered_before' : 'in_progress');
+    return !isRefused;
   });
 }
 
 /** Locks the contacts: of two concurrent events the second sees the run that the first began. */
-async function entered(
-  tx: Executor,
-  limited: readonly Wanted[],
-): Promise<Map<string, { isLive: boolean; hasBeen: boolean }>> {
+async function entered(tx: Executor, limited: readonly Wanted[]): Promise<Map<string, Entry>> {
   const contacts = [...new Set(limited.map(({ enrolment }) => enrolment.contactId))];
   if (tx.dialect === 'pg') {
     const among = uuidsIn(tx.dialect, 'id', contacts);
     await tx.all(`select id from contacts where ${among.sql} order by id for no key update`, [among.value]);
   }
-  const pairs = new Map(
-    limited.map(({ enrolment: { contactId }, automation: { id } }) => [
-      toPairKey(contactId, id),
-      { contact_id: contactId, automation_id: id },
+  const pairs = limited.map(({ enrolment: { contactId }, automation }) => ({ contactId, automationId: automation.id }));
+  return readEntries(tx, pairs);
+}
+
+/** Whether a contact has a run in progress, and whether it has ever entered the automation. */
+interface Entry {
+  isLive: boolean;
+  hasBeen: boolean;
+}
+
+interface Pair {
+  contactId: string;
+  automationId: string;
+}
+
+export async function readEntry(db: Executor, pair: Pair): Promise<Entry> {
+  const entry = (await readEntries(db, [pair])).get(toPairKey(pair.contactId, pair.automationId));
+  return entry ?? { isLive: false, hasBeen: false };
+}
+
+async function readEntries(db: Executor, pairs: readonly Pair[]): Promise<Map<string, Entry>> {
+  const asked = new Map(
+    pairs.map(({ contactId, automationId }) => [
+      toPairKey(contactId, automationId),
+      { contact_id: contactId, automation_id: automationId },
     ]),
   );
   const from =
-    tx.dialect === 'pg'
+    db.dialect === 'pg'
       ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid)'
       : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id from json_each(?)) as w`;
   const run = 'select 1 from automation_runs r where r.contact_id = w.contact_id and r.automation_id = w.automation_id';
@@ -241,7 +320,7 @@ async function entered(
       case when exists (${run} and (r.status <> 'cancelled' or r.error is null)) or exists (select 1 from automation_entries e
         where e.automation_id = w.automation_id and e.contact_id = w.contact_id) then 1 else 0 end as been from ${from}`;
   type Row = { contact_id: string; automation_id: string; live: number; been: number };
-  const rows = await tx.all<Row>(sql, [JSON.stringify([...pairs.values()])]);
+  const rows = await db.all<Row>(sql, [JSON.stringify([...asked.values()])]);
   return new Map(
     rows.map(({ contact_id, automation_id, live, been }) => [
       toPairKey(contact_id, automation_id),
@@ -309,10 +388,13 @@ async function begunOfLate(
 async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): Promise<Enrolment[]> {
   const told = events.flatMap((event) => {
     const type = OF_EMAILS.find((one) => one === event.type);
-    return type && !isByMachine(event) ? [{ event, teamId: event.teamId, by: { type } }] : [];
+    return type && !isByMachine(event) ? [{ event, teamId: event.teamId, at: event.at, by: { type } }] : [];
   });
-  for (const [key, group] of Map.groupBy(told, toKey)) known.set(key, await startingAt(tx, group));
-  const started = told.filter((one) => known.get(toKey(one))?.length);
+  for (const [key, group] of Map.groupBy(told, toKey)) known.set(key, await automationsOf(tx, group));
+  const started = told.filter((one) => {
+    const { starting = [], exits = [] } = known.get(toKey(one)) ?? {};
+    return starting.length > 0 || exits.length > 0;
+  });
   if (started.length === 0) return [];
   const mails = await mailsAmong(tx, [...new Set(started.map(({ event }) => event.subjectId))]);
   const addressed = started.map((one) => {

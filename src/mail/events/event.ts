@@ -165,6 +165,8 @@ interface AutomationRunData {
   completed_at: string | null;
   /** The reason why it failed. */
   error: string | null;
+  /** The event that ended it, if one did. */
+  ended_by?: string;
 }
 
 /** Source of a change in an inbox: a program, a person at the dashboard, or this service itself. */

@@ -1,12 +1,9 @@
 import { defineHook } from '../../platform/hook.ts';
 import { cutPage, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import { timeOfId, type Ids } from '../../platform/ids.ts';
-import { countEvents } from './metric-counts.store.ts';
 import type { EventDraft, NewEvent, EventType } from './event.ts';
 import { enrolByEvents } from './enrol.store.ts';
-import { fillOutbox } from './outbox.store.ts';
-
-export type RecordedEvent = NewEvent & { id: string };
+import { writeEvents, type RecordedEvent } from './write-events.store.ts';
 
 /** Returns which of these ids are those of existing events. */
 export async function listKnownEventIds(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
@@ -27,24 +24,10 @@ export async function lastEventAt(db: Executor): Promise<number | undefined> {
   return row && Number(row.created_at);
 }
 
-const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
-
 /** Records events, adds them to the metrics and notifies their subscribers, in the caller's transaction. */
 export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  await countEvents(tx, ids, events);
-  const recorded = events.map((event) => ({ ...event, id: event.id ?? ids.uuid() }));
-  const rows = recorded.map((event) => [
-    event.id,
-    event.teamId,
-    event.type,
-    event.subjectId,
-    event.data ? JSON.stringify(event.data) : null,
-    event.at,
-  ]);
-  await tx.insertMany('events', COLUMNS, rows);
-  await fillOutbox(tx, recorded);
-  await enrolByEvents(tx, ids, recorded);
+  const recorded = await writeEvents(tx, ids, events);
+  if (recorded.length > 0) await enrolByEvents(tx, ids, recorded);
 }
 
 interface EventRow {
@@ -78,16 +61,17 @@ export const eraseOfEndpoints =
   defineHook<(tx: Executor, teamId: string, eventIds: readonly string[]) => Promise<void>>('eraseOfEndpoints');
 
 /**
- * Erases the recorded events of a subject of a team; endpoints that are still to be notified get only the types and the
- * times.
+ * Erases the recorded events of a subject of a team, and returns how many; endpoints that are still to be notified get
+ * only the types and the times.
  */
-export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<void> {
+export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<number> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
   await eraseOfEndpoints.call(
     tx,
     teamId,
     rows.map((row) => row.id),
   );
+  return rows.length;
 }
 
 /** Returns which of these events exist; on PostgreSQL a transaction that erases them waits for the end of this one. */
@@ -110,6 +94,22 @@ export async function eventsOfSubjects(
   const named = textsIn(db.dialect, 'type', types);
   const sql = `select * from events where ${among.sql} and ${named.sql}`;
   return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
+}
+
+/** Reads one page of the events of these subjects with one of these types, and one more, in the order of the page. */
+export async function eventPageOfSubjects(
+  db: Executor,
+  { subjectIds, types }: { subjectIds: readonly string[]; types: readonly EventType[] },
+  page: Page,
+): Promise<RecordedEvent[]> {
+  if (subjectIds.length === 0 || types.length === 0) return [];
+  const among = textsIn(db.dialect, 'subject_id', subjectIds);
+  const named = textsIn(db.dialect, 'type', types);
+  // Without the hints, both databases may read all events in the order of the page.
+  const index = db.dialect === 'pg' ? '' : ' indexed by events_subject_id_id_index';
+  const sql = `with theirs as materialized (select * from events${index} where ${among.sql} and ${named.sql})
+    ${pageSql('theirs', 'true', page)}`;
+  return (await db.all<EventRow>(sql, [among.value, named.value, ...pageValues(page)])).map(readEvent);
 }
 
 /** Reads those of these events that exist, in any order. */

@@ -9,6 +9,7 @@ export {
   eraseOfEndpoints,
   holdEvents,
   eventPage,
+  eventPageOfSubjects,
   eventsByIds,
   listEvents,
   eventsOfSubjects,
@@ -19,19 +20,30 @@ export {
   withoutEvent,
   removeEvents,
   removeOtherEvents,
-  type RecordedEvent,
 } from './events.store.ts';
+export { recordRunEvents, type RecordedEvent } from './write-events.store.ts';
 export { offerSample } from './outbox.store.ts';
 export {
   BATCHES,
   countStarting,
   enrol,
   ENROLLING_TYPES,
+  listStartingAtEvent,
   numberBatch,
+  readEntry,
   type EnrollingType,
   type Enrolment,
   type Reentry,
 } from './enrol.store.ts';
+export {
+  eraseRefusals,
+  forgetRefusals,
+  listRefusals,
+  recordRefusals,
+  removeOldRefusals,
+  type RefusalReason,
+  type RefusalRow,
+} from './refusals.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
 export {
   parseEventId,

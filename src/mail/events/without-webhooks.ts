@@ -1,7 +1,12 @@
 import { overlaid, type Db, type Executor } from '../../platform/db/index.ts';
 
 /** The tables in which subscribers find their events. */
-const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events', 'automation_runs'];
+const OUTBOX: readonly string[] = [
+  'webhook_events',
+  'webhook_listener_events',
+  'automation_runs',
+  'automation_refusals',
+];
 
 /**
  * Returns a database that records and counts events, and queues them for no endpoint except `but`, no listener and no

@@ -31,7 +31,7 @@ export interface DeliveryRow {
   /** Decides by which source it leaves, and which limits and rates it counts towards. */
   is_marketing: number;
   broadcast_id: string | null;
-  /** The contact that a run of an automation writes to; null for all other mail. */
+  /** The contact that a broadcast or an automation wrote it for; null for all other mail. */
   contact_id: string | null;
   /** The request id of its email, for log lines. */
   request_id: string | null;
@@ -47,6 +47,7 @@ export const toEventEmail = (row: DeliveryRow): EventEmail => ({
   team_id: row.team_id,
   domain_id: row.domain_id,
   broadcast_id: row.broadcast_id,
+  contact_id: row.contact_id,
   is_bulk: isBulk(row.lane) ? 1 : 0,
 });
 

@@ -148,7 +148,7 @@ async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promi
   if (rows.length === 0) return [];
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
   const suppressed = await suppressedAmong(db, addressed);
-  const toContacts = rows.filter((row) => row.broadcast_id !== null || row.contact_id !== null);
+  const toContacts = rows.filter((row) => row.contact_id !== null);
   const left = toContacts.length === 0 ? new Set<string>() : await findEmailsOfOptedOut.call(db, toContacts);
   return addressed.map(({ row, addresses }): ClaimedDelivery => {
     if (row.handed_off_at !== null) {
@@ -229,4 +229,4 @@ interface LocalDeferral<Reason extends string> {
 export const findEmailsOfOptedOut =
   defineHook<(tx: Executor, rows: readonly DeliveryToContact[]) => Promise<Set<string>>>('findEmailsOfOptedOut');
 
-export type DeliveryToContact = Pick<DeliveryRow, 'email_id' | 'broadcast_id' | 'contact_id'>;
+export type DeliveryToContact = Pick<DeliveryRow, 'email_id' | 'contact_id'>;

@@ -5,7 +5,7 @@ import type { World } from '../../platform/world.ts';
 import { isGenuineReturnPath, parseAddress, parseReturnPath, type Mailbox } from '../../protocol/address/index.ts';
 import { reverseSrs } from '../../protocol/srs.ts';
 import type { ReportedDomain } from '../domain-reports/index.ts';
-import { receivingDomain, reportAddress, returnPathOwner, sendingNames } from '../domains/index.ts';
+import { receivingDomain, reportAddress, returnPathOwner, sendingNames, unsubscribeAddress } from '../domains/index.ts';
 import { readOwnHosts } from '../../tenancy/instance/index.ts';
 import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
@@ -64,7 +64,7 @@ export type ReceiveResult =
   | { kind: 'refused'; domain: string | undefined }
   | { kind: 'deferred'; deferral: Deferral }
   /** It is none of what the address accepts: complaints, or DMARC and TLS reports. */
-  | { kind: 'unwanted'; wanted: 'complaints' | 'domain_reports' }
+  | { kind: 'unwanted'; wanted: 'complaints' | 'domain_reports' | 'unsubscribes' }
   /** It is no bounce, and was sent to a rewritten sender, which accepts only bounces. */
   | { kind: 'no_return' };
 
@@ -79,6 +79,8 @@ export type Route =
   | { kind: 'reports' }
   /** The address to which mail servers send DMARC and TLS reports about a domain. */
   | { kind: 'domain_reports'; domain: ReportedDomain }
+  /** The address in List-Unsubscribe headers of a team's mail. */
+  | { kind: 'unsubscribes'; teamId: string }
   /** `elsewhere`: not an address of this installation. `unknown`: no such address here. `closed`: not now. */
   | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
 
@@ -95,7 +97,7 @@ export async function routeRecipient(world: World, given: string): Promise<Route
   if (!owner) {
     const { other } = await readOwnHosts(world, world.db);
     if (other !== undefined && isReportAddress(world, address, other)) return { kind: 'reports' };
-    return (await domainReportRoute(world, parsed.mailbox)) ?? { kind: 'none', because: 'elsewhere' };
+    return (await returnPathRoute(world, parsed.mailbox)) ?? { kind: 'none', because: 'elsewhere' };
   }
   const isClosed = (await suspendedAmong(world.db, [owner.team_id])).length > 0;
   return isClosed ? { kind: 'none', because: 'closed' } : { kind: 'team', teamId: owner.team_id, address };
@@ -162,13 +164,18 @@ async function rewrittenRoute(world: World, { address, local, domain }: Mailbox)
   return { kind: 'rewritten', teamId: owner.team_id, domainName: owner.name, address, sender: path.sender };
 }
 
-/** Routes mail to the report address of a domain, whether or not the domain itself receives mail. */
-async function domainReportRoute({ db }: World, { local, domain }: Mailbox): Promise<Route | undefined> {
+/**
+ * Routes mail to the addresses at the return path of a domain, whether or not the domain itself receives mail. People
+ * may also unsubscribe from a team that is suspended.
+ */
+async function returnPathRoute({ db }: World, { local, domain }: Mailbox): Promise<Route | undefined> {
   const owner = await returnPathOwner(db, domain);
   if (!owner) return undefined;
   const label = domain.slice(0, domain.indexOf('.'));
-  const address = reportAddress({ name: owner.name, custom_return_path: label });
-  if (`${local.toLowerCase()}@${domain}` !== address) return undefined;
+  const address = `${local.toLowerCase()}@${domain}`;
+  const at = { name: owner.name, custom_return_path: label };
+  if (address === unsubscribeAddress(at)) return { kind: 'unsubscribes', teamId: owner.team_id };
+  if (address !== reportAddress(at)) return undefined;
   if ((await suspendedAmong(db, [owner.team_id])).length > 0) return { kind: 'none', because: 'closed' };
   return { kind: 'domain_reports', domain: { id: owner.id, name: owner.name, returnPath: domain } };
 }

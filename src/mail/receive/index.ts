@@ -4,7 +4,7 @@
  */
 export type { Deferral, ReceiveResult, Arrival, Route } from './inbound-message.ts';
 export { authenticate, loadAuthentication, type Checks } from './authenticate.ts';
-export { createReceive, type Receive } from './receive-message.ts';
+export { applyUnsubscribeMail, createReceive, type Receive } from './receive-message.ts';
 export { createMessageParser } from './parse-message.ts';
 export { createStoreMessage } from './store-message.ts';
 export { forgetGreylisted } from './greylist.ts';

@@ -1,5 +1,7 @@
 import { clientKey } from '../../platform/network/index.ts';
 import { Refusal } from '../../platform/refusal.ts';
+import { defineHook } from '../../platform/hook.ts';
+import type { Store } from '../../platform/store.ts';
 import type { World } from '../../platform/world.ts';
 import { isReturn, readReport, type MailReport } from '../../protocol/mail-report.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
@@ -66,6 +68,10 @@ function naming(raw: Buffer, reading: MessageReading): string[] {
 
 const readStart = (content: Uint8Array): string =>
   Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, SCANNED_MAX)).toString('latin1');
+
+/** Unsubscribes whom the subject of mail to the unsubscribe address names; returns false if it names nobody. */
+export const applyUnsubscribeMail =
+  defineHook<(store: Store, mail: { teamId: string; subject: string }) => Promise<boolean>>('applyUnsubscribeMail');
 
 export interface Receive {
   /** Returns the destination of mail to this address, or why it is not accepted. */
@@ -164,6 +170,7 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
       );
       const [route] = arrival.routes;
       if (route?.kind === 'domain_reports') return takeDomainReport(arrival, reading, route);
+      if (route?.kind === 'unsubscribes') return takeUnsubscribe(world, arrival, { reading, teamId: route.teamId });
       if (recipients.length === 0) return settleReturned(world, arrival, reading, wakeQueue);
       const isForRewrittenSender = arrival.routes.some(({ kind }) => kind === 'rewritten');
       if (isForRewrittenSender && !isReturn(reading)) return { kind: 'no_return' };
@@ -182,6 +189,29 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     },
     close: async () => void (await Promise.all([parser.close(), authenticator.close()])),
   };
+}
+
+/**
+ * Unsubscribes the holder of a token. Nothing else of the message is used or stored, and it is never answered. Bounces
+ * and automatic replies change nothing; a request that a mail program generates may say so.
+ */
+async function takeUnsubscribe(
+  world: World,
+  { mailFrom }: Arrival,
+  { reading, teamId }: { reading: MessageReading; teamId: string },
+): Promise<ReceiveResult> {
+  const accepted: ReceiveResult = { kind: 'accepted', id: world.ids.uuid() };
+  const headers = reading.isRead ? reading.headers : {};
+  const isReply = /^\s*auto-replied\b/i.test(headers['auto-submitted'] ?? '');
+  const isReport = /^\s*multipart\/report\b/i.test(headers['content-type'] ?? '');
+  if (mailFrom === '' || isReply || isReport) {
+    world.log.info({ teamId, mailFrom }, 'ignored a bounce or an automatic reply to an unsubscribe address');
+    return accepted;
+  }
+  const subject = reading.isRead ? reading.subject : '';
+  return (await applyUnsubscribeMail.call(world, { teamId, subject }))
+    ? accepted
+    : { kind: 'unwanted', wanted: 'unsubscribes' };
 }
 
 const listPartContents = (reading: MessageReading): Uint8Array[] =>

@@ -204,7 +204,7 @@ function countReputation(row: DeliveryRow, outcomes: readonly Outcome[], via: Vi
   return [...counts.values()];
 }
 
-/** A delivery that names a contact was sent by a run of an automation. */
+/** A delivery that names a contact and no broadcast was sent by a run of an automation. */
 function findStream({ broadcast_id: broadcastId, contact_id: contactId }: DeliveryRow): Stream {
   if (broadcastId !== null) return 'broadcast';
   return contactId === null ? 'transactional' : 'automation';

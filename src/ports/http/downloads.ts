@@ -3,6 +3,8 @@ import { privatePageHeaders, type Page, type PageCall } from './page.ts';
 import { downloadReceived, type ReceivedDownload } from '../../mail/received-emails/index.ts';
 import { Readable } from 'node:stream';
 import { exportContacts as beginExport } from '../../features/audience/index.ts';
+import { exportPerson as beginPersonExport } from '../../features/customers/index.ts';
+import { exportFailedRows } from '../../features/audience/start.ts';
 import type { InvoiceObject } from '../../contract/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { getInvoice, invoiceCsv } from '../../features/billing/index.ts';
@@ -58,17 +60,43 @@ const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; c
 /** Responds with a file that is produced while it is sent, as fast as the caller reads it. */
 export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { reply }) => {
   const format = query?.format ?? 'csv';
-  const { lines, end } = await beginExport(ctx, { format, segmentId: query?.segment_id });
+  const made = await beginExport(ctx, { format, segmentId: query?.segment_id });
+  return streamExport(reply, made, { format, name: `contacts.${format}` });
+};
+
+/** Responds with the rows that an import could not take. */
+export const getContactImportFailedRows: Page<'getContactImportFailedRows'> = async (ctx, { path }, { reply }) =>
+  streamExport(reply, await exportFailedRows(ctx, path.import_id), { format: 'csv', name: 'failed-rows.csv' });
+
+function streamExport(
+  reply: PageCall['reply'],
+  { lines, end }: { lines: AsyncIterable<string>; end(): void },
+  { format, name }: { format: keyof typeof TYPES; name: string },
+): Readable {
   // Runs however the response ends: read completely, or aborted by the client.
   reply.raw.once('close', end);
   if (reply.raw.destroyed) end();
   reply.headers({
     'content-type': TYPES[format],
-    'content-disposition': `attachment; filename="contacts.${format}"`,
+    'content-disposition': `attachment; filename="${name}"`,
     'cache-control': 'private, no-store',
   });
   // RFC 9110 §9.3.2: a response to HEAD has no content.
   return Readable.from(reply.request.method === 'HEAD' ? [] : lines);
+}
+
+/** Responds with a document that is produced while it is sent, as fast as the caller reads it. */
+export const exportPerson: Page<'exportPerson'> = async (ctx, { body }, { reply }) => {
+  const { pieces, end } = await beginPersonExport(ctx, body);
+  // Runs however the response ends: read completely, or aborted by the client.
+  reply.raw.once('close', end);
+  if (reply.raw.destroyed) end();
+  reply.headers({
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="person.json"',
+    'cache-control': 'private, no-store',
+  });
+  return Readable.from(pieces);
 };
 
 export const sendInvoiceCsv: Page<'getInvoiceCsv'> = async (ctx, { path }, { reply }) => {

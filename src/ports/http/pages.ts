@@ -8,6 +8,8 @@ import {
 import {
   sendAttachmentFile,
   exportContacts,
+  exportPerson,
+  getContactImportFailedRows,
   sendInvoiceCsv,
   sendInvoicePage,
   sendReceivedAttachment,
@@ -83,6 +85,8 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   createContactImport,
   createImage,
   exportContacts,
+  exportPerson,
+  getContactImportFailedRows,
   getInvoiceCsv: sendInvoiceCsv,
   getInvoicePage: sendInvoicePage,
   receivePaymentEvent,

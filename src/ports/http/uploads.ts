@@ -1,7 +1,13 @@
 import multipart from '@fastify/multipart';
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
-import { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from '../../features/audience/start.ts';
+import {
+  FIELD_BYTES_MAX,
+  FIELDS,
+  importContacts,
+  previewImport,
+  type ImportPart,
+} from '../../features/audience/start.ts';
 import { Refusal, refuse } from '../../platform/refusal.ts';
 import type { Page } from './page.ts';
 import { createImage as storeImage } from '../../features/templates/index.ts';
@@ -33,7 +39,7 @@ const noForm = () =>
   });
 
 /** Reads the form of an import part by part, as the import asks for them. */
-export const createContactImport: Page<'createContactImport'> = async (ctx, _call, { reply }) => {
+export const createContactImport: Page<'createContactImport'> = async (ctx, { query }, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
@@ -44,9 +50,10 @@ export const createContactImport: Page<'createContactImport'> = async (ctx, _cal
     for await (const part of request.parts()) yield toPart(part);
   }
   try {
-    const made = await importContacts(ctx, parts());
-    reply.code(201);
-    return made;
+    const isDryRun = query?.dry_run === true;
+    const answer = await (isDryRun ? previewImport(ctx, parts()) : importContacts(ctx, parts()));
+    reply.code(isDryRun ? 200 : 201);
+    return answer;
   } catch (error) {
     if (!isReading) throw error;
     // The remaining body is read and dropped, so that a sender who reads only after its last byte gets the response;

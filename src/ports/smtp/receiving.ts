@@ -49,7 +49,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
 
 /**
  * The listener for the world. It accepts mail for our domains that receive, for our return paths, and for the addresses of
- * complaints and of reports about domains, and refuses everything else at RCPT, so that no message ever has to be sent back.
+ * complaints, of reports about domains and of requests to unsubscribe, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingHandler(world: World, flow: Receive): ReceivingHandler {
   const { clock, config } = world;
@@ -159,6 +159,7 @@ function mustBeSound(session: Session, { address, args }: PathCommand, known: Re
 
 const WANTED = {
   complaints: 'complaints in the Abuse Reporting Format',
+  unsubscribes: 'mail that a List-Unsubscribe header of this server asks for',
   domain_reports: 'aggregate reports of DMARC (RFC 9990) and TLS reports (RFC 8460)',
 };
 
@@ -221,15 +222,18 @@ function mustFitReport(bytes: number): void {
   throw new SmtpReply(552, '5.3.4', `A message with a report may have ${REPORT_BYTES_MAX} bytes at most`);
 }
 
-/** Routes whose mail is accepted or refused by itself, so that refusing it never refuses mail for others with it. */
-const ALONE: ReadonlySet<Taken['kind']> = new Set(['rewritten', 'domain_reports']);
+/** Names of mail that is accepted or refused by itself, so that refusing it never refuses mail for others with it. */
+const ALONE: Partial<Record<Taken['kind'], string>> = {
+  rewritten: 'A bounce of forwarded mail',
+  domain_reports: 'A report about a domain',
+  unsubscribes: 'A request to unsubscribe',
+};
 
 function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
   const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
-  const alone = [route, ...others].find(({ kind }) => ALONE.has(kind));
-  if (others.length === 0 || !alone) return;
-  const what = alone.kind === 'rewritten' ? 'A bounce of forwarded mail' : 'A report about a domain';
-  throw new SmtpReply(452, '4.5.3', `${what} has one recipient; send to this one in another transaction`);
+  const alone = [route, ...others].flatMap(({ kind }) => ALONE[kind] ?? []).at(0);
+  if (others.length === 0 || alone === undefined) return;
+  throw new SmtpReply(452, '4.5.3', `${alone} has one recipient; send to this one in another transaction`);
 }
 
 /** While content arrives, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */

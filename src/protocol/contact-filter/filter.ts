@@ -62,10 +62,34 @@ export function meetsFilter(filter: Filter, contact: FilteredContact): boolean {
     }
     case 'member':
       return contact.memberOf.has(filter.segmentId);
+    case 'engaged':
+      return isSince(contact.engagement[filter.what], filter.since);
+    case 'inactive':
+      return isInactive(contact.engagement, filter.since);
+    case 'recipient': {
+      const { broadcastId, what, linkHash } = filter;
+      const seen = contact.broadcasts.get(broadcastId);
+      return linkHash === null ? seen?.did.has(what) === true : seen?.linkHashes.has(linkHash) === true;
+    }
+    case 'link':
+      return isSince(contact.links.get(filter.linkHash) ?? null, filter.since);
+    case 'event':
+      return isSince(contact.events.get(filter.eventId) ?? null, filter.since);
     case 'never':
       return false;
   }
 }
+
+/** Reports whether something happened, and not before the time, if there is one. */
+const isSince = (at: number | null, since: number | null): boolean => at !== null && (since === null || at >= since);
+
+/** Mail began before the time and was sent since then, but nothing was opened or clicked since then. */
+const isInactive = ({ firstSent, sent, opened, clicked }: Engagement, since: number): boolean =>
+  firstSent !== null &&
+  firstSent <= since &&
+  isSince(sent, since) &&
+  !isSince(opened, since) &&
+  !isSince(clicked, since);
 
 function valueAt(place: Place, contact: FilteredContact): PropertyValue | null {
   switch (place.of) {
@@ -104,6 +128,10 @@ function compares(op: 'gt' | 'gte' | 'lt' | 'lte', value: number, limit: number)
 }
 
 export type Subscription = 'opt_in' | 'opt_out';
+
+/** What can happen to a mail that was written for a contact. Machines do not open or click. */
+export const ENGAGEMENTS = ['sent', 'delivered', 'opened', 'clicked'] as const;
+export type EngagementKind = (typeof ENGAGEMENTS)[number];
 export type Comparison = 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte' | 'in';
 
 /** The location of a contact's value: a column of its own, or the slot of a declared property. */
@@ -124,7 +152,17 @@ export type Condition =
   | { kind: 'created'; op: 'gt' | 'gte' | 'lt' | 'lte'; ms: number }
   | { kind: 'topic'; topicId: string; isDefault: boolean; subscription: Subscription }
   /** The contact was added to the segment, whatever the segment's filter says. */
-  | { kind: 'member'; segmentId: string };
+  | { kind: 'member'; segmentId: string }
+  /** It happened to any mail, and last at `since` or later; null stands for any time. */
+  | { kind: 'engaged'; what: EngagementKind; since: number | null }
+  /** Mail was sent before and after `since`, and nothing was opened or clicked after it. */
+  | { kind: 'inactive'; since: number }
+  /** It happened to the mail of one broadcast. With a link, the link was clicked in it. */
+  | { kind: 'recipient'; broadcastId: string; what: EngagementKind; linkHash: string | null }
+  /** The link was clicked in any mail. */
+  | { kind: 'link'; linkHash: string; since: number | null }
+  /** A custom event was received for the contact. */
+  | { kind: 'event'; eventId: string; since: number | null };
 
 /** A validated filter whose conditions all refer to something that exists. */
 export type Filter =
@@ -145,10 +183,39 @@ export interface DeclaredTopic {
   default_subscription: Subscription;
 }
 
-/** The properties and topics that a filter may name. */
+/** A segment that filters may name. */
+export interface DeclaredSegment {
+  id: string;
+  name: string;
+  /** The filter as it was written; null if it has none. */
+  filter: unknown;
+  /** Keys of properties that the filter names and that were deleted since. */
+  lostProperties: ReadonlySet<string>;
+  /** Contacts were added to it by hand. */
+  hasMembers: boolean;
+}
+
+/** What a filter may name. Of broadcasts, events and segments only those that the filters at hand name are known. */
 export interface Declared {
   properties: readonly DeclaredProperty[];
   topics: readonly DeclaredTopic[];
+  /** The ids of broadcasts. */
+  broadcasts: ReadonlySet<string>;
+  /** The ids of custom events by their names. */
+  events: ReadonlyMap<string, string>;
+  segments: ReadonlyMap<string, DeclaredSegment>;
+  /** The time from which relative times are counted. */
+  now: number;
+}
+
+/** When something last happened to mail that was written for a contact, and when the first of it was sent. */
+export type Engagement = Readonly<Record<EngagementKind | 'firstSent', number | null>>;
+
+/** What the report of a broadcast has about a contact. */
+export interface SeenRecipient {
+  did: ReadonlySet<EngagementKind>;
+  /** The links that the contact clicked, of those that filters name. */
+  linkHashes: ReadonlySet<string>;
 }
 
 /** One contact as a filter sees it. Texts are folded as they are stored for comparison. */
@@ -164,4 +231,61 @@ export interface FilteredContact {
   topics: Readonly<Record<string, Subscription | undefined>>;
   /** The segments the contact was added to. */
   memberOf: ReadonlySet<string>;
+  engagement: Engagement;
+  /** By broadcast, for the broadcasts that filters name. */
+  broadcasts: ReadonlyMap<string, SeenRecipient>;
+  /** The last click by the hash of the link, for the links that filters name. */
+  links: ReadonlyMap<string, number>;
+  /** When each custom event was last received, by the id of the event, for the events that filters name. */
+  events: ReadonlyMap<string, number>;
+}
+
+/** What the conditions of filters have to know about a contact in addition to its row, choices and memberships. */
+export interface NeededFacts {
+  engagement: boolean;
+  broadcastIds: Set<string>;
+  /** The links that are sought in a broadcast, and those that are sought in any mail. */
+  broadcastLinks: Map<string, Set<string>>;
+  linkHashes: Set<string>;
+  eventIds: Set<string>;
+}
+
+/** Lists what these filters have to know about a contact. */
+export function listNeededFacts(filters: readonly Filter[]): NeededFacts {
+  const needed: NeededFacts = {
+    engagement: false,
+    broadcastIds: new Set(),
+    broadcastLinks: new Map(),
+    linkHashes: new Set(),
+    eventIds: new Set(),
+  };
+  for (const filter of filters) visit(filter);
+  return needed;
+
+  function visit(filter: Filter): void {
+    switch (filter.kind) {
+      case 'all':
+      case 'any':
+      case 'none':
+        return filter.of.forEach(visit);
+      case 'engaged':
+      case 'inactive':
+        needed.engagement = true;
+        return;
+      case 'recipient': {
+        needed.broadcastIds.add(filter.broadcastId);
+        if (filter.linkHash === null) return;
+        const links = needed.broadcastLinks.get(filter.broadcastId) ?? new Set();
+        needed.broadcastLinks.set(filter.broadcastId, links.add(filter.linkHash));
+        return;
+      }
+      case 'link':
+        needed.linkHashes.add(filter.linkHash);
+        return;
+      case 'event':
+        needed.eventIds.add(filter.eventId);
+        return;
+      default:
+    }
+  }
 }

@@ -3,14 +3,29 @@
  * SQL for both databases. The evaluator and the SQL agree for every filter and contact. Texts are compared without
  * letter case and with their accents, numbers by value, times as instants.
  */
-export { chooseIndex, type IndexUse, renderFilter, type FilterDialect, type Rendered } from './render-filter.ts';
 export {
+  chooseIndex,
+  needsEngagement,
+  renderFilter,
+  type IndexChoice,
+  type IndexRange,
+  type FilterDialect,
+  type Rendered,
+} from './render-filter.ts';
+export {
+  ENGAGEMENTS,
+  listNeededFacts,
   meetsFilter,
   type Declared,
   type DeclaredProperty,
+  type DeclaredSegment,
   type DeclaredTopic,
+  type Engagement,
+  type EngagementKind,
   type Filter,
   type FilteredContact,
+  type NeededFacts,
+  type SeenRecipient,
   type Subscription,
   foldText,
   readValue,
@@ -18,4 +33,12 @@ export {
   type PropertyValue,
   type ValueResult,
 } from './filter.ts';
-export { listPropertyKeys, parseFilter, type FilterFault, type ParsedFilter } from './parse-filter.ts';
+export {
+  hashLink,
+  listNamedIn,
+  listPropertyKeys,
+  parseFilter,
+  type FilterFault,
+  type NamedInFilters,
+  type ParsedFilter,
+} from './parse-filter.ts';

@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto';
 import { parseIsoTime } from '../iso-time.ts';
 import { parseMailbox, normalizeAddress } from '../address/index.ts';
 import {
+  ENGAGEMENTS,
   foldText,
   readNumber,
   type Comparison,
   type Condition,
   type Declared,
+  type DeclaredSegment,
+  type EngagementKind,
   type Filter,
   type Place,
   type PropertyType,
@@ -69,14 +73,26 @@ export interface ParsedFilter {
    * An invalid condition is unknown, and so is its negation: a contact matches if the whole filter is true without it.
    */
   filter: Filter;
+  /** Matches the contacts for which the whole filter is false without its unknown conditions. */
+  negated: Filter;
   /** One for each condition or group at fault. */
   faults: FilterFault[];
+  /** A condition of the filter, or of a segment that it names, is unknown. */
+  hasUnknown: boolean;
 }
 
 const DEPTH_MAX = 3;
 const CONDITIONS_MAX = 20;
 const VALUES_MAX = 100;
 const TEXT_CHARS_MAX = 500;
+/** Conditions on engagement, links and events; most of them read an index for each contact. */
+const ENGAGEMENTS_MAX = 10;
+const DAYS_MAX = 3650;
+const LINK_CHARS_MAX = 4096;
+/** How deep segments may name each other, and how many conditions they may have together. */
+const SEGMENT_DEPTH_MAX = 5;
+const EXPANDED_MAX = 100;
+const DAY_MS = 86_400_000;
 
 const GROUPS = { all: 'all', any: 'any', not: 'none' } as const;
 /** Not what every object inherits, such as `constructor`. */
@@ -91,20 +107,66 @@ const UNKNOWN: ReadFilter = { kind: 'unknown' };
 
 /**
  * Parses a filter as a caller wrote it and checks each of its conditions: `{all|any|not: […]}` over `{field, op,
- * value}` and `{topic, subscription}`. `root` is its path in the request body.
+ * value}`, `{topic, subscription}`, `{engagement, …}`, `{event, …}` and `{segment}`. `root` is its path in the request
+ * body. A segment that it names is part of the result: conditions of that segment that name something deleted are
+ * unknown, and no faults of this filter.
  */
 export function parseFilter(input: unknown, declared: Declared, root = 'filter'): ParsedFilter {
   const faults: FilterFault[] = [];
-  const reader = new Reader(declared, faults);
-  const filter = reader.read(input, root, 1);
-  if (reader.conditions > CONDITIONS_MAX) {
-    faults.push({
-      path: root,
-      message: `${root} has ${reader.conditions} conditions; at most ${CONDITIONS_MAX} are allowed.`,
-    });
-  }
-  return { filter: whereTrue(filter), faults };
+  const counts: Counts = { conditions: 0, engagements: 0, expanded: 0 };
+  const filter = new Reader(declared, { faults, counts, inside: [] }).read(input, root, 1);
+  const { conditions, engagements, expanded } = counts;
+  const report = (says: string): void => void faults.push({ path: root, message: `${root} has ${says} are allowed.` });
+  if (conditions > CONDITIONS_MAX) report(`${conditions} conditions; at most ${CONDITIONS_MAX}`);
+  if (engagements > ENGAGEMENTS_MAX)
+    report(`${engagements} conditions on engagement and events; at most ${ENGAGEMENTS_MAX}`);
+  if (expanded > EXPANDED_MAX)
+    report(`more than ${EXPANDED_MAX} conditions together with the segments that it names; at most ${EXPANDED_MAX}`);
+  return { filter: whereTrue(filter), negated: rewrite(filter, false), faults, hasUnknown: !isKnown(filter) };
 }
+
+/** Returns the hash by which a clicked link is found. */
+export const hashLink = (link: string): string => createHash('sha256').update(link).digest('hex');
+
+/** Names in filters of things that have to be looked up before a filter can be parsed. Ids are in lower case. */
+export interface NamedInFilters {
+  segments: string[];
+  broadcasts: string[];
+  events: string[];
+}
+
+/** No filter that is accepted names as many things of a kind. */
+const NAMED_MAX = 1000;
+/** No group of a filter that is accepted is nested as deep in the body. */
+const VISITED_MAX = 2 * (DEPTH_MAX + 1);
+
+/** Lists what filters name, whether or not they are valid. */
+export function listNamedIn(inputs: readonly unknown[]): NamedInFilters {
+  const segments = new Set<string>();
+  const broadcasts = new Set<string>();
+  const events = new Set<string>();
+  for (const input of inputs) visit(input, 0);
+  const list = (names: Set<string>): string[] => [...names].slice(0, NAMED_MAX);
+  return { segments: list(segments), broadcasts: list(broadcasts), events: list(events) };
+
+  function visit(node: unknown, depth: number): void {
+    if (typeof node !== 'object' || node === null || depth > VISITED_MAX) return;
+    if (Array.isArray(node)) return node.forEach((part) => visit(part, depth + 1));
+    const { segment, broadcast, event, ...rest } = node as Fields;
+    for (const [id, into] of [
+      [segment, segments],
+      [broadcast, broadcasts],
+    ] as const) {
+      if (typeof id === 'string' && UUID.test(id.toLowerCase())) into.add(id.toLowerCase());
+    }
+    if (isEventName(event)) events.add(event);
+    for (const part of Object.values(rest)) visit(part, depth + 1);
+  }
+}
+
+const EVENT_CHARS_MAX = 200;
+const isEventName = (name: unknown): name is string =>
+  typeof name === 'string' && name.length <= EVENT_CHARS_MAX && name.isWellFormed() && !name.includes('\0');
 
 /** Lists the keys of the properties that a filter names, whether they are declared or not. */
 export function listPropertyKeys(input: unknown): Set<string> {
@@ -118,14 +180,30 @@ export function listPropertyKeys(input: unknown): Set<string> {
 type Fields = Readonly<Record<string, unknown>>;
 const PROPERTIES = 'properties.';
 
-class Reader {
-  conditions = 0;
-  readonly #declared: Declared;
-  readonly #faults: FilterFault[];
+interface Counts {
+  /** Those of the filter itself. */
+  conditions: number;
+  engagements: number;
+  /** Those of the filter and of the segments that it names. */
+  expanded: number;
+}
 
-  constructor(declared: Declared, faults: FilterFault[]) {
+interface Reading {
+  faults: FilterFault[];
+  counts: Counts;
+  /** The segments that led to this filter, each named by the one before. */
+  inside: readonly DeclaredSegment[];
+  /** Reports a fault at the condition of the outermost filter that led to this one; the others are no faults of that filter. */
+  reportOutside?(message: string): ReadFilter;
+}
+
+class Reader {
+  readonly #declared: Declared;
+  readonly #reading: Reading;
+
+  constructor(declared: Declared, reading: Reading) {
     this.#declared = declared;
-    this.#faults = faults;
+    this.#reading = reading;
   }
 
   read(input: unknown, path: string, depth: number): ReadFilter {
@@ -154,11 +232,21 @@ class Reader {
   }
 
   #condition(fields: Fields, path: string): ReadFilter {
-    this.conditions++;
+    const { counts, inside } = this.#reading;
+    if (inside.length === 0) counts.conditions++;
+    if (++counts.expanded > EXPANDED_MAX) return UNKNOWN;
     if ('topic' in fields) return this.#topic(fields, path);
-    const stray = Object.keys(fields).find((name) => !['field', 'op', 'value'].includes(name));
+    if ('segment' in fields) return this.#segment(fields, path);
+    if ('engagement' in fields || 'event' in fields) {
+      if (inside.length === 0) counts.engagements++;
+      return 'event' in fields ? this.#event(fields, path) : this.#engagement(fields, path);
+    }
+    const stray = findStray(fields, ['field', 'op', 'value']);
     if (stray !== undefined)
-      return this.#fault(path, `has ${quote(stray)}; a condition is {field, op, value} or {topic, subscription}`);
+      return this.#fault(
+        path,
+        `has ${quote(stray)}; a condition is {field, op, value}, {topic, subscription}, {engagement}, {event} or {segment}`,
+      );
     const { field, op } = fields;
     if (typeof field !== 'string') return this.#fault(path, 'must have a field');
     const found = this.#findField(field);
@@ -167,13 +255,13 @@ class Reader {
     if (typeof op !== 'string' || !ops.includes(op)) {
       return this.#fault(path, `has the operator ${quote(op)}; ${field} takes ${ops.join(', ')}`);
     }
-    const made = parseCondition(found, op, fields['value']);
+    const made = parseCondition(found, { op, value: fields['value'], now: this.#declared.now });
     return 'kind' in made ? made : this.#fault(path, `has an invalid value: ${field} with ${op} ${made.fault}`);
   }
 
   #topic(fields: Fields, path: string): ReadFilter {
     const { topic, subscription } = fields;
-    const stray = Object.keys(fields).find((name) => !['topic', 'subscription'].includes(name));
+    const stray = findStray(fields, ['topic', 'subscription']);
     if (stray !== undefined)
       return this.#fault(path, `has ${quote(stray)}; a condition on a topic is {topic, subscription}`);
     if (subscription !== 'opt_in' && subscription !== 'opt_out') {
@@ -183,6 +271,82 @@ class Reader {
     const found = UUID.test(topicId) ? this.#declared.topics.find(({ id }) => id === topicId) : undefined;
     if (!found) return this.#fault(path, `refers to the topic ${quote(topic)}, which this team does not have`);
     return { kind: 'topic', topicId, subscription, isDefault: found.default_subscription === subscription };
+  }
+
+  #engagement(fields: Fields, path: string): ReadFilter {
+    const { engagement, broadcast, link, within_days: days } = fields;
+    const stray = findStray(fields, ['engagement', 'broadcast', 'link', 'within_days']);
+    if (stray !== undefined)
+      return this.#fault(
+        path,
+        `has ${quote(stray)}; a condition on engagement is {engagement, broadcast, link, within_days}`,
+      );
+    const isInactivity = engagement === 'inactive';
+    if (!isInactivity && !isEngagement(engagement)) {
+      return this.#fault(path, `has the engagement ${quote(engagement)}; it takes ${ENGAGEMENTS.join(', ')}, inactive`);
+    }
+    const since = this.#readSince(days);
+    if (since === undefined) return this.#fault(path, wrongDays(days));
+    if (isInactivity) {
+      if (broadcast !== undefined || link !== undefined)
+        return this.#fault(path, 'has a broadcast or link; inactive is about all mail');
+      if (since === null) return this.#fault(path, 'must have within_days, the days without an open or click');
+      return { kind: 'inactive', since };
+    }
+    if (link !== undefined && engagement !== 'clicked')
+      return this.#fault(path, `has a link; only clicked takes one, not ${engagement}`);
+    if (link !== undefined && !isLink(link))
+      return this.#fault(path, `has an invalid link; it takes an address of 1 to ${LINK_CHARS_MAX} characters`);
+    const linkHash = link === undefined ? null : hashLink(link);
+    if (broadcast === undefined)
+      return linkHash === null ? { kind: 'engaged', what: engagement, since } : { kind: 'link', linkHash, since };
+    if (since !== null)
+      return this.#fault(path, 'has within_days next to a broadcast; the report of a broadcast has no times, omit one');
+    const broadcastId = typeof broadcast === 'string' ? broadcast.toLowerCase() : '';
+    if (!this.#declared.broadcasts.has(broadcastId))
+      return this.#fault(path, `refers to the broadcast ${quote(broadcast)}, which this team does not have`);
+    return { kind: 'recipient', broadcastId, what: engagement, linkHash };
+  }
+
+  #event(fields: Fields, path: string): ReadFilter {
+    const { event, within_days: days } = fields;
+    const stray = findStray(fields, ['event', 'within_days']);
+    if (stray !== undefined)
+      return this.#fault(path, `has ${quote(stray)}; a condition on an event is {event, within_days}`);
+    const since = this.#readSince(days);
+    if (since === undefined) return this.#fault(path, wrongDays(days));
+    const eventId = isEventName(event) ? this.#declared.events.get(event) : undefined;
+    if (eventId === undefined)
+      return this.#fault(path, `refers to the event ${quote(event)}, which this team does not have`);
+    return { kind: 'event', eventId, since };
+  }
+
+  /** Returns the time from which the last days are counted, null if they are not limited, undefined for a wrong number. */
+  #readSince(days: unknown): number | null | undefined {
+    if (days === undefined) return null;
+    const isDays = typeof days === 'number' && Number.isInteger(days) && days >= 1 && days <= DAYS_MAX;
+    return isDays ? this.#declared.now - days * DAY_MS : undefined;
+  }
+
+  #segment(fields: Fields, path: string): ReadFilter {
+    const { segment } = fields;
+    const stray = findStray(fields, ['segment']);
+    if (stray !== undefined) return this.#fault(path, `has ${quote(stray)}; a condition on a segment is {segment}`);
+    const { inside, counts } = this.#reading;
+    const found = typeof segment === 'string' ? this.#declared.segments.get(segment.toLowerCase()) : undefined;
+    if (!found) return this.#fault(path, `refers to the segment ${quote(segment)}, which this team does not have`);
+    const report = this.#reading.reportOutside ?? ((message: string) => this.#fault(path, message));
+    const chain = [...inside, found].map(({ name }) => quote(name)).join(', which names ');
+    if (inside.some(({ id }) => id === found.id))
+      return report(`leads to a cycle of segments: ${chain}; a segment cannot contain itself`);
+    if (inside.length >= SEGMENT_DEPTH_MAX)
+      return report(`names segments too deep: ${chain}; at most ${SEGMENT_DEPTH_MAX} may name each other`);
+    const member: ReadFilter = { kind: 'member', segmentId: found.id };
+    if (found.filter === null) return member;
+    const properties = this.#declared.properties.filter(({ key }) => !found.lostProperties.has(key));
+    const reading = { faults: [], counts, inside: [...inside, found], reportOutside: report };
+    const read = new Reader({ ...this.#declared, properties }, reading).read(found.filter, path, 1);
+    return found.hasMembers ? { kind: 'any', of: [read, member] } : read;
   }
 
   #findField(field: string): Field | undefined {
@@ -197,10 +361,21 @@ class Reader {
   }
 
   #fault(path: string, message: string): ReadFilter {
-    this.#faults.push({ path, message: `${path} ${message}.` });
+    this.#reading.faults.push({ path, message: `${path} ${message}.` });
     return UNKNOWN;
   }
 }
+
+const findStray = (fields: Fields, known: readonly string[]): string | undefined =>
+  Object.keys(fields).find((name) => !known.includes(name));
+
+const isEngagement = (name: unknown): name is EngagementKind => (ENGAGEMENTS as readonly unknown[]).includes(name);
+
+const isLink = (link: unknown): link is string =>
+  typeof link === 'string' && link !== '' && link.length <= LINK_CHARS_MAX && link.isWellFormed();
+
+const wrongDays = (days: unknown): string =>
+  `has within_days ${quote(days)}; it takes a whole number of days from 1 to ${DAYS_MAX}`;
 
 interface Valued {
   type: PropertyType;
@@ -226,8 +401,14 @@ const OWN_FIELDS: Readonly<Record<string, Field>> = {
 
 type Made = Condition | { fault: string };
 
-function parseCondition(field: Field, op: string, value: unknown): Made {
-  if (field.type === 'date') return parseCreated(op as 'gt', value);
+interface Written {
+  op: string;
+  value: unknown;
+  now: number;
+}
+
+function parseCondition(field: Field, { op, value, now }: Written): Made {
+  if (field.type === 'date') return parseCreated(op as 'gt', value, now);
   if (field.type === 'unsubscribed') {
     if (typeof value !== 'boolean') return { fault: 'takes true or false' };
     return { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value };
@@ -248,9 +429,18 @@ function parseCondition(field: Field, op: string, value: unknown): Made {
   return type === 'number' ? parseNumbers(place, op as Comparison, listed) : parseTexts(place, op as 'eq', listed);
 }
 
-function parseCreated(op: 'gt' | 'gte' | 'lt' | 'lte', value: unknown): Made {
+const RELATIVE = /^now-(\d+)d$/;
+
+function parseCreated(op: 'gt' | 'gte' | 'lt' | 'lte', value: unknown, now: number): Made {
+  const [, days] = (typeof value === 'string' && RELATIVE.exec(value)) || [];
+  if (days !== undefined) {
+    const isDays = Number(days) >= 1 && Number(days) <= DAYS_MAX;
+    return isDays
+      ? { kind: 'created', op, ms: now - Number(days) * DAY_MS }
+      : { fault: `takes now-1d to now-${DAYS_MAX}d` };
+  }
   const time = typeof value === 'string' ? parseIsoTime(value) : undefined;
-  if (!time) return { fault: 'takes an ISO 8601 date or time such as 2027-01-31T12:00:00Z' };
+  if (!time) return { fault: 'takes an ISO 8601 date or time such as 2027-01-31T12:00:00Z, or a time such as now-7d' };
   return { kind: 'created', op, ms: time.ms };
 }
 

@@ -1,6 +1,6 @@
 import type { TeamObject, PostalAddress, UpdateTeamRequest } from '../../contract/index.ts';
 import { isUniqueViolation, type Page, type Executor } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal.ts';
+import { invalidFields, notFound, refuse } from '../../platform/refusal.ts';
 import type { UserCtx, Ctx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
@@ -102,6 +102,14 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
   if (name !== undefined) change.sender_name = name.trim();
   if (address !== undefined) change.postal_address = JSON.stringify(readAddress(address));
   if (assist !== undefined) change.ai_assist_enabled = assist ? 1 : 0;
+  if (input.default_language !== undefined) change.default_language = input.default_language;
+  if (input.language_property !== undefined) change.language_property = input.language_property;
+  if (input.logo_url !== undefined) change.logo_url = input.logo_url && readLogoUrl(ctx.store, input.logo_url);
+  if (input.accent_color !== undefined) change.accent_color = input.accent_color?.toLowerCase() ?? null;
+  for (const field of WORDS) {
+    const words = input[field];
+    if (words !== undefined) change[field] = words?.trim() ?? null;
+  }
   const onlyWithAddress = name !== undefined && address === undefined;
   const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
   if (!isChanged && onlyWithAddress) {
@@ -111,6 +119,20 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
     });
   }
   return getTeam(ctx);
+}
+
+/** The team's own words on its pages. */
+const WORDS = ['page_headline', 'page_intro', 'page_goodbye'] as const;
+
+/** Reads the address of a logo: an image that this server serves, or any by https. */
+function readLogoUrl(store: Store, text: string): string {
+  const url = URL.parse(text);
+  const isServedHere = url !== null && url.origin === new URL(store.origin()).origin;
+  if (url === null || !(url.protocol === 'https:' || isServedHere) || url.username !== '' || url.password !== '') {
+    const message = 'logo_url must be the https address of an image, without a user name and a password.';
+    throw invalidFields([{ path: 'logo_url', message }]);
+  }
+  return url.href;
 }
 
 function readAddress(input: NonNullable<UpdateTeamRequest['postal_address']>): PostalAddress {
@@ -184,6 +206,13 @@ function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObje
       sender_name: row.sender_name,
       postal_address: row.postal_address === null ? null : (JSON.parse(row.postal_address) as PostalAddress),
     },
+    default_language: row.default_language,
+    language_property: row.language_property,
+    logo_url: row.logo_url,
+    accent_color: row.accent_color,
+    page_headline: row.page_headline,
+    page_intro: row.page_intro,
+    page_goodbye: row.page_goodbye,
     ai_assist_enabled: row.ai_assist_enabled === 1,
     sso,
     sending: {

@@ -1,3 +1,4 @@
+import type { TeamObject } from '../../contract/index.ts';
 import { isUuid } from '../../platform/ids.ts';
 import {
   cutPage,
@@ -26,6 +27,17 @@ export interface TeamRow {
   admin_emails: string | null;
   /** The operator's reason for a suspension. */
   risk_reason: string | null;
+  /** The language of pages and footers for readers whose own is unknown. */
+  default_language: TeamObject['default_language'];
+  /** Key of the contact property that names a reader's language; null for the usual ones. */
+  language_property: string | null;
+  /** An image at the top of the pages for recipients. */
+  logo_url: string | null;
+  /** `#` and six lower-case hexadecimal digits. */
+  accent_color: string | null;
+  page_headline: string | null;
+  page_intro: string | null;
+  page_goodbye: string | null;
 }
 
 /** The columns of a new team; the others are set later. */

@@ -186,6 +186,18 @@ const changes: Record<
     const id = await newAutomation();
     return { path: `/automations/${id}/duplicate`, subject: id };
   },
+  retryAutomationRun: async () => {
+    const { automation, run } = await newFailedRun();
+    return { path: `/automations/${automation}/runs/${run}/retry`, subject: automation };
+  },
+  skipAutomationStep: async () => {
+    const { automation, run } = await newFailedRun();
+    return { path: `/automations/${automation}/runs/${run}/skip`, subject: automation };
+  },
+  retryAutomationRuns: async () => {
+    const { automation } = await newFailedRun();
+    return { path: `/automations/${automation}/retry`, body: { step_key: 'wait' }, subject: automation };
+  },
   deleteImage: async () => {
     const body = buildPng(1, 1);
     const { id } = (await scene.api('POST', '/images', { key: team.key, body })).body;
@@ -300,6 +312,7 @@ const elsewhere = [
   'createWebhook',
   'eraseAddress',
   'exportContacts',
+  'exportPerson',
 ];
 
 const newKey = async () =>
@@ -351,6 +364,21 @@ const newGraph = async () => {
 };
 const newAutomation = async (more: object = {}) =>
   idOfNew('/automations', { name: 'Welcome', ...(await newGraph()), ...more });
+/** Starts a run and marks it as failed at its delay. */
+async function newFailedRun(): Promise<{ automation: string; run: string }> {
+  const { steps } = await newGraph();
+  const automation = await idOfNew('/automations', {
+    name: 'Welcome',
+    status: 'enabled',
+    steps: [...steps, { key: 'wait', type: 'delay', config: { duration: '1 day' } }],
+    connections: [{ from: 'start', to: 'wait' }],
+  });
+  const contact = await idOfNew('/contacts', { email: `entering${++made}@example.org` });
+  const run = await idOfNew(`/automations/${automation}/runs`, { contact_id: contact });
+  const sql = "update automation_runs set status = 'failed', step_key = 'wait' where id = ?";
+  await scene.app.world.db.run(sql, [run]);
+  return { automation, run };
+}
 const newTopic = () => idOfNew('/topics', { name: 'Offers', default_subscription: 'opt_in' });
 const newSuppression = () => idOfNew('/suppressions', { email: `gone${++made}@nowhere.example` });
 let domains = 0;

@@ -33,7 +33,8 @@ const missing = { status: 404, body: { name: 'not_found', message: 'Automation n
 describe('the /automations routes', () => {
   it('create an automation disabled, return it with its graph, and list it without', async () => {
     const id = await make();
-    const item = { id, name: 'Welcome', status: 'disabled', reentry: 'always', created_at: now(), updated_at: now() };
+    const settings = { name: 'Welcome', status: 'disabled', reentry: 'always', exit_on: [] };
+    const item = { id, ...settings, created_at: now(), updated_at: now() };
     const graph = line(start, wait('later'));
     expect(await get(id)).toEqual({
       object: 'automation',
@@ -101,7 +102,7 @@ describe('the /automations routes', () => {
     const id = await make();
     const { steps, connections } = line(start, wait('a'));
     const refused: [object, RegExp][] = [
-      [{}, /at least one of name, status, reentry, and steps with connections/],
+      [{}, /at least one of name, status, reentry, exit_on, and steps with connections/],
       [{ steps }, /steps requires connections/],
       [{ connections, name: 'x' }, /connections requires steps/],
       [{ steps: [null], connections: [], name: 'x' }, /steps\.0 must be an object/],
@@ -249,6 +250,7 @@ describe('runs of an automation', () => {
         status: 'running',
         contact_id: expect.any(String),
         error: null,
+        ended_by: null,
         started_at: null,
         completed_at: null,
         created_at,

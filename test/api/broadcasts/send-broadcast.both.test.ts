@@ -285,10 +285,10 @@ describe('the fixed content of a sent broadcast', () => {
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, city: 'Bonn' } });
     const { html, text } = await loadBody(desk, id);
     expect(html).toMatch(
-      /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>DE[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
+      /^<body><div style="display:none[^"]*">A &amp; {{{FIRST_NAME\|b}}}(?:&#847;&zwnj;&nbsp;)+<\/div><p>First<\/p><div [^]*Musterstraße 1<br>10115 Berlin<br>Germany[^]*href="{{{UNSUBSCRIBE_URL}}}"[^]*<\/div><\/body>$/,
     );
     expect(text).toBe(
-      'First\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nDE\nUnsubscribe: {{{UNSUBSCRIBE_URL}}}',
+      'First\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nGermany\nUnsubscribe: {{{UNSUBSCRIBE_URL}}}',
     );
     const row = await findBroadcast(scene.app.world.db, desk.team.id, id);
     expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
@@ -329,13 +329,13 @@ describe('the fixed content of a sent broadcast', () => {
     const id = await desk.make({ html, text, subject: 'From {{{SENDER_NAME}}}' });
     const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, {})).body;
     expect(shown.subject).toBe('From Kekse & Söhne');
-    const address = 'Musterstraße 1, 10115 Berlin, DE';
+    const address = 'Musterstraße 1, 10115 Berlin, Germany';
     expect(shown.html).toContain(`<p title="Kekse &amp; Söhne">Kekse &amp; Söhne, ${address}</p>`);
     expect(shown.text).toContain(`Kekse & Söhne: ${address} http`);
     expect(shown.missing).toEqual([]);
     expect((await send(desk, id)).status).toBe(200);
     await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: 'Elsewhere 2' } });
-    expect((await loadBody(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, DE');
+    expect((await loadBody(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, Germany');
     await desk.call('POST', '/contact-properties', { key: 'Postal_Address', type: 'string', fallback_value: 'theirs' });
     const own = await desk.make({ html, text });
     expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');
@@ -356,6 +356,42 @@ describe('the fixed content of a sent broadcast', () => {
     expect(shown.html).toContain('<a href="https://a.example/?e=a%2Bb%26c%40example.com">1</a>');
     expect(shown.html).toContain('<a href="https://a.example/?x=1&amp;y=2">2</a>');
     expect(shown.html).toContain('<img src="https://a.example/50%25%20off%3F&amp;x=1.png" alt="">');
+  });
+
+  it('has values percent-encoded in the links of a text that is made from the HTML', async () => {
+    const desk = await openDesk(scene);
+    const html =
+      '<a href="https://a.example/{{{FIRST_NAME}}}?e={{{EMAIL}}}">page</a> <a href="{{{UNSUBSCRIBE_URL}}}">x</a>';
+    const id = await desk.make({ html });
+    await desk.call('POST', '/contacts', { email: 'a+b&c@example.com', first_name: 'é/f' });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, { email: 'a+b&c@example.com' })).body;
+    expect(shown.html).toContain('<a href="https://a.example/%C3%A9/f?e=a%2Bb%26c%40example.com">');
+    expect(shown.text).toContain('page (https://a.example/%C3%A9/f?e=a%2Bb%26c%40example.com)');
+    expect(shown.text).toMatch(/x \(http\S+\/unsubscribe\/test\)/);
+  });
+
+  it('has values percent-encoded where the text names the filter urlencode', async () => {
+    const desk = await openDesk(scene);
+    const text = 'https://a.example/?e={{{EMAIL|urlencode}}} for {{{EMAIL}}}';
+    const id = await desk.make({ html: '<p>{{{EMAIL|urlencode}}}</p>', text, subject: 'For {{{EMAIL|urlencode}}}' });
+    await desk.call('POST', '/contacts', { email: 'a+b&c@example.com' });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, { email: 'a+b&c@example.com' })).body;
+    expect(shown.subject).toBe('For a%2Bb%26c%40example.com');
+    expect(shown.html).toContain('<p>a%2Bb%26c%40example.com</p>');
+    expect(shown.text).toContain('https://a.example/?e=a%2Bb%26c%40example.com for a+b&c@example.com');
+    expect(shown.missing).toEqual([]);
+    const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    expect(checks.find(({ name }: { name: string }) => name === 'links').status).toBe('pass');
+  });
+
+  it('has a footer that does not repeat a postal address which the body shows by its variable', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '<p>{{{postal_address}}}</p>', text: 'News' });
+    await send(desk, id);
+    const { html, text } = await loadBody(desk, id);
+    expect(html?.match(/Musterstraße 1/g)).toHaveLength(1);
+    expect(html).toMatch(/<p style="margin:0">Example GmbH<\/p>.*UNSUBSCRIBE_URL/);
+    expect(text, 'the text does not show it').toContain('Example GmbH\nMusterstraße 1\n10115 Berlin\nGermany\n');
   });
 
   it('has no text part if the text is empty, and none is made from the HTML', async () => {

@@ -88,13 +88,13 @@ describe('a contact import that does not come over HTTP', () => {
       'an unknown file',
       [{ name: 'upload', file: CSV }],
       400,
-      'upload is not a field of this form; known are file, column_map, on_conflict, segments, topics, start_automations',
+      'upload is not a field of this form; known are file, column_map, on_conflict, on_bad_value, segments, topics, start_automations',
     ],
     [
       'an unknown text',
       [file, { name: 'x'.repeat(120), text: '' }],
       400,
-      `${'x'.repeat(100)} is not a field of this form; known are file, column_map, on_conflict, segments, topics, start_automations`,
+      `${'x'.repeat(100)} is not a field of this form; known are file, column_map, on_conflict, on_bad_value, segments, topics, start_automations`,
     ],
     [
       'a text that stands twice',

@@ -1,5 +1,5 @@
 // a mail's links --> the pages that they lead to, without a credential
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInstanceKeys, writeInstanceKeys } from '../../../src/platform/secrets/index.ts';
 import { administerTeam } from '../../../src/tenancy/teams/index.ts';
@@ -7,6 +7,7 @@ import { publishTracking } from '../../flow/reader.ts';
 import { linksTo, press, visit } from '../../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
+const ADDRESS = { line1: '1 Mail Street', city: 'Berlin', country: 'DE' };
 const ONE_CLICK = 'List-Unsubscribe=One-Click';
 
 let scene: Scene;
@@ -42,7 +43,7 @@ const fetchTopics = async (team: Team, id: string): Promise<Record<string, strin
 
 /** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, id: string): Promise<string[]> => {
-  const { data } = (await call(team, 'GET', `/contacts/${id}/activity`)).body;
+  const { data } = (await call(team, 'GET', `/contacts/${id}/activity?kind=consent`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 
@@ -69,7 +70,7 @@ describe('one-click unsubscribe', () => {
     const ada = await person(team);
     const emailId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
     await visit(scene, (await linksTo(scene, team, ada, { emailId })).unsubscribe, { body: ONE_CLICK });
-    const { data } = (await call(team, 'GET', `/contacts/${ada.id}/activity`)).body;
+    const { data } = (await call(team, 'GET', `/contacts/${ada.id}/activity?kind=consent`)).body;
     expect(data).toMatchObject([{ type: 'unsubscribed', source: 'one_click', email_id: emailId }]);
   });
 
@@ -175,7 +176,7 @@ describe('the unsubscribe page', () => {
     for (const part of [
       'Acme &amp; &lt;script&gt;Sons',
       '1 &lt;b&gt;Main&lt;/b&gt; St',
-      'Springfield, IL, 62701',
+      'Springfield, IL 62701',
       'United States',
     ]) {
       expect(text).toContain(part);
@@ -190,6 +191,58 @@ describe('the unsubscribe page', () => {
         /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/,
       ) as string,
     });
+  });
+});
+
+describe('the look that a team chose for its pages', () => {
+  const LOOK = {
+    logo_url: 'https://cdn.example/a;script-src *,/logo.png?a="><script>',
+    accent_color: '#FFDD00',
+    page_headline: 'Acme <b>Weekly</b>',
+    page_intro: 'Sorry to see you {topic} go <img src=x>',
+    page_goodbye: 'Good & bye',
+  };
+
+  it('is escaped, and lets the page load the logo and nothing else', async () => {
+    const team = await scene.team();
+    await call(team, 'PATCH', '/team', { sender_name: 'Acme "Ltd"', postal_address: ADDRESS });
+    expect((await call(team, 'PATCH', '/team', LOOK)).status).toBe(200);
+    const links = await linksTo(scene, team, await person(team));
+    const page = await visit(scene, links.unsubscribe);
+    expect(page.text).toContain('Acme &lt;b&gt;Weekly&lt;/b&gt;');
+    expect(page.text).toContain('Sorry to see you {topic} go &lt;img src=x&gt;');
+    expect(page.text).not.toContain('Good &amp; bye');
+    expect(page.html.match(/<img[^>]*>/g)).toEqual([
+      '<img src="https://cdn.example/a;script-src%20*,/logo.png?a=%22%3E%3Cscript%3E" alt="Acme &quot;Ltd&quot;">',
+    ]);
+    const style = /<style>([^]*)<\/style>/.exec(page.html)?.[1] ?? '';
+    expect(style).toContain('button:not(.second){background:#ffdd00;color:#000000}');
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(page.headers['content-security-policy']).toBe(
+      `default-src 'none'; img-src https://cdn.example/a%3Bscript-src%20*%2C/logo.png; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    );
+    const left = await press(scene, page, 'unsubscribe');
+    expect(left.text).toContain('Good &amp; bye');
+    expect(left.text).not.toContain('Sorry to see you');
+  });
+
+  it('includes words in the language of the team on pages in any language', async () => {
+    const team = await scene.team();
+    await call(team, 'PATCH', '/team', { default_language: 'de', page_intro: 'Bis bald' });
+    const links = await linksTo(scene, team, await person(team));
+    const { html } = await visit(scene, links.preferences, { headers: { 'accept-language': 'fr' } });
+    expect(html).toContain('<html lang="fr">');
+    expect(html).toContain('<p lang="de"><bdi>Bis bald</bdi></p>');
+  });
+
+  it('is gone when its fields are set to null', async () => {
+    const team = await scene.team();
+    await call(team, 'PATCH', '/team', LOOK);
+    const nothing = Object.fromEntries(Object.keys(LOOK).map((field) => [field, null]));
+    expect((await call(team, 'PATCH', '/team', nothing)).body).toMatchObject(nothing);
+    const { html, headers } = await visit(scene, (await linksTo(scene, team, await person(team))).unsubscribe);
+    expect(html).not.toMatch(/class="brand"|ffdd00|<img/);
+    expect(headers['content-security-policy']).not.toContain('img-src');
   });
 });
 

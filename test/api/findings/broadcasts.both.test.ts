@@ -86,10 +86,10 @@ it('a scheduled broadcast to a segment with a deleted property is reported by na
     {
       ...broken,
       summary:
-        'The broadcast News of November waits for the segment Who wants mail, whose filter uses a property or topic that was deleted.',
+        'The broadcast News of November waits for the segment Who wants mail, whose filter uses something that was deleted.',
     },
   ]);
-  const summary = `The broadcast ${id} waits for a segment whose filter uses a property or topic that was deleted.`;
+  const summary = `The broadcast ${id} waits for a segment whose filter uses something that was deleted.`;
   expect(await findings('/operator/findings', operator)).toMatchObject([{ ...broken, summary }]);
   expect(await findings('/findings', other.key)).toEqual([]);
   await call('POST', `/broadcasts/${id}/cancel`);

@@ -45,6 +45,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     broadcast_id: null,
     automation_id: null,
     run_depth: null,
+    contact_id: null,
     is_marketing: 0,
     is_bulk: 0,
     first_attempt_at: null,

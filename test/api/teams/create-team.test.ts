@@ -26,6 +26,13 @@ it('a new team has the default plan and a full-access key that works at once', a
     sender_name: null,
     postal_address: null,
     ai_assist_enabled: 0,
+    default_language: 'en',
+    language_property: null,
+    logo_url: null,
+    accent_color: null,
+    page_headline: null,
+    page_intro: null,
+    page_goodbye: null,
     admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });

@@ -48,6 +48,13 @@ describe('GET /team', () => {
         },
       },
       sender_identity: { sender_name: null, postal_address: null },
+      default_language: 'en',
+      language_property: null,
+      logo_url: null,
+      accent_color: null,
+      page_headline: null,
+      page_intro: null,
+      page_goodbye: null,
       ai_assist_enabled: false,
       sso: null,
       sending: { sandbox_regions: ['us-east-1', 'sa-east-1'] },
@@ -172,6 +179,31 @@ const fields: { field: string; max?: number; isNullable?: true; good?: unknown[]
     good: ['DE', 'GB', 'ZW', 'AX', 'NO'],
     bad: ['de', 'De', 'DEU', 'D', 'UK', 'EU', 'XX', 'ZZ', '', ' DE', null, 49],
   },
+  {
+    field: 'default_language',
+    good: ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja'],
+    bad: ['EN', 'de-CH', 'xx', '', null, 1],
+  },
+  { field: 'language_property', good: ['language', 'A_1', null], bad: ['', 'a b', 'x'.repeat(51), 1, []] },
+  {
+    field: 'logo_url',
+    good: ['https://cdn.example.com/logo.png?v=1', null],
+    bad: [
+      'http://cdn.example.com/logo.png',
+      'https://user@cdn.example.com/logo.png',
+      'https://user:pass@cdn.example.com/logo.png',
+      'javascript:alert(1)',
+      'data:image/png;base64,AAAA',
+      '/logo.png',
+      `https://cdn.example.com/${'x'.repeat(500)}`,
+      '',
+      1,
+    ],
+  },
+  { field: 'accent_color', good: ['#0b57d0', null], bad: ['0b57d0', '#0b57d', '#0b57d0ff', 'red', '', 1] },
+  { field: 'page_headline', max: 100, isNullable: true, bad: [] },
+  { field: 'page_intro', max: 500, isNullable: true, bad: [] },
+  { field: 'page_goodbye', max: 500, isNullable: true, bad: [] },
   { field: 'ai_assist_enabled', good: [true, false], bad: ['true', 1, 0, null, []] },
   { field: 'postal_address', good: [address], bad: [null, 'London', [], 1] },
 ];
@@ -196,8 +228,8 @@ describe('the fields of PATCH /team', () => {
   it.each(cases('good'))('accept for $field: $value', async ({ field, value }) => {
     const { status, body } = await patch(bodyWith(field, value));
     expect(status, JSON.stringify(body)).toBe(200);
-    const { sender_identity: sender, ai_assist_enabled: assist } = await get();
-    const kept = { ...sender, ai_assist_enabled: assist };
+    const { sender_identity: sender, ...rest } = await get();
+    const kept = { ...rest, ...sender };
     expect(field.split('.').reduce((at, name) => at[name], kept)).toEqual(
       field === 'postal_address' ? expect.objectContaining(value as object) : value,
     );

@@ -7,10 +7,12 @@ import {
   type Columns,
   type Encoding,
   type IgnoredColumn,
+  type ImportedColumn,
+  type ColumnSign,
 } from '../../../protocol/csv/index.ts';
 import { lockTeam, type Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
-import { declareFromImport } from '../contact-properties/contact-properties.ts';
+import { checkDeclarations, type WantedProperty } from '../contact-properties/contact-properties.ts';
 import { insertContents, type FileRow } from '../../../mail/contents/index.ts';
 import { readSegmentIds } from '../segments/segments.ts';
 import { liveTopics } from '../topics/topics.store.ts';
@@ -19,6 +21,7 @@ import {
   hasOpenImports,
   insertImport,
   listFailures,
+  listSkippedValues,
   findImport,
   listImportRows,
   type ImportRow,
@@ -41,6 +44,12 @@ function readConflict(text: string | undefined): 'upsert' | 'skip' {
   throw bad('on_conflict', 'must be upsert or skip');
 }
 
+function readBadValues(text: string | undefined): 'fail_row' | 'skip_value' {
+  if (text === undefined || text === '' || text === 'fail_row') return 'fail_row';
+  if (text === 'skip_value') return text;
+  throw bad('on_bad_value', 'must be fail_row or skip_value');
+}
+
 function readStartAutomations(text: string | undefined): boolean {
   if (text === undefined || text === '' || text === 'false') return false;
   if (text === 'true') return true;
@@ -54,7 +63,8 @@ function readColumnMap(text: string | undefined): ColumnMap | undefined {
   const read: ColumnMap = {};
   for (const [name, value] of Object.entries(map)) {
     const own = OWN.find((field) => field === name);
-    if (own) read[own] = readColumn(`column_map.${name}`, value);
+    if (own === 'email') read.email = readColumn('column_map.email', value);
+    else if (own) read[own] = value === null ? null : readColumn(`column_map.${name}`, value);
     else if (name !== 'properties')
       throw bad(`column_map.${name}`, `is not a known field; known are ${OWN.join(', ')} and properties`);
   }
@@ -64,13 +74,13 @@ function readColumnMap(text: string | undefined): ColumnMap | undefined {
 
 function readProperties(value: unknown): NonNullable<ColumnMap['properties']> {
   if (!isObject(value)) throw bad('column_map.properties', 'must be an object of property keys');
-  const read: Record<string, { column: string; type?: PropertyType | undefined }> = {};
+  const read: Record<string, { column: string; type?: PropertyType | undefined } | null> = {};
   for (const [key, given] of Object.entries(value)) {
     const path = `column_map.properties.${key}`;
     if (!KEY.test(key) || key === '__proto__')
       throw bad(path, 'is not a property key; write 1 to 50 letters, digits and underscores');
     if (!isObject(given)) {
-      read[key] = { column: readColumn(path, given) };
+      read[key] = given === null ? null : { column: readColumn(path, given) };
       continue;
     }
     const stray = Object.keys(given).find((name) => name !== 'column' && name !== 'type');
@@ -132,6 +142,7 @@ export interface ImportForm {
   on_conflict?: string | undefined;
   segments?: string | undefined;
   topics?: string | undefined;
+  on_bad_value?: string | undefined;
   start_automations?: string | undefined;
 }
 
@@ -149,18 +160,22 @@ interface ImportFile {
 /** Everything that is needed to read the file, as it was when the import was submitted. */
 export interface ImportOptions {
   encoding: Encoding;
-  /** Absent in imports from before damage was detected. */
-  isDamaged?: boolean;
+  isDamaged: boolean;
   delimiter: string;
   quote: string;
   columns: Columns;
-  /** Absent in imports from before it was recorded. */
-  ignored?: readonly IgnoredColumn[];
+  imported: readonly ImportedColumn[];
+  ignored: readonly IgnoredColumn[];
+  /** Properties of the column map, which are declared together with the first contact that is created or updated. */
+  wanted: readonly WantedProperty[];
+  /** Decimal signs that the columns of number properties show, by key; absent until the file was read once for them. */
+  decimalSigns?: Readonly<Record<string, ColumnSign>>;
   on_conflict: 'upsert' | 'skip';
+  on_bad_value: 'fail_row' | 'skip_value';
   segmentIds: readonly string[];
   topics: readonly Choice[];
-  /** True if rows start automation runs; absent in imports from before the option existed. */
-  startAutomations?: boolean;
+  /** True if rows start automation runs. */
+  startAutomations: boolean;
 }
 
 /** Checks the form before the file is read. */
@@ -170,6 +185,7 @@ export function checkImport(form: ImportForm) {
     onConflict: readConflict(form.on_conflict),
     segments: readSegments(form.segments),
     topics: readTopics(form.topics),
+    onBadValue: readBadValues(form.on_bad_value),
     startAutomations: readStartAutomations(form.start_automations),
   };
 }
@@ -189,22 +205,29 @@ export async function mustBeWithinImportLimit(db: Executor, teamId: string): Pro
 
 /** Queues the import of the file stored under `id`. The commit of its row wakes the loop that reads it (`onCommit`). */
 export async function queueImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
-  const { map, onConflict, segments, topics, startAutomations } = checkImport(form);
+  const { map, onConflict, onBadValue, segments, topics, startAutomations } = checkImport(form);
   await store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);
     await mustBeWithinImportLimit(tx, teamId);
-    const wanted = Object.entries(map?.properties ?? {}).map(([key, { type }]) => ({ key, type }));
-    const keys = (await declaredProperties(tx, teamId)).map(({ key }) => key);
-    const { columns, ignored } = mustFind(file.header, map, keys);
-    await declareFromImport(store, tx, teamId, wanted);
+    const declared = await declaredProperties(tx, teamId);
+    const wanted = listWanted(map);
+    const { columns, imported, ignored } = mustFind(
+      file.header,
+      map,
+      declared.map(({ key }) => key),
+    );
+    checkDeclarations(declared, wanted);
     const options: ImportOptions = {
       encoding: file.encoding,
       isDamaged: file.isDamaged,
       delimiter: file.delimiter,
       quote: file.quote,
       columns,
+      imported,
       ignored,
+      wanted,
       on_conflict: onConflict,
+      on_bad_value: onBadValue,
       segmentIds: await readSegmentIds(tx, teamId, segments),
       topics: readChoices(topics, await liveTopics(tx, teamId)),
       startAutomations,
@@ -214,6 +237,10 @@ export async function queueImport({ store, teamId }: Ctx, id: string, file: Impo
   });
   return { object: 'contact_import' as const, id };
 }
+
+/** Returns the properties that a column map names. */
+export const listWanted = (map: ColumnMap | undefined): WantedProperty[] =>
+  Object.entries(map?.properties ?? {}).flatMap(([key, given]) => (given === null ? [] : [{ key, type: given.type }]));
 
 function mustFind(header: readonly string[], map: ColumnMap | undefined, keys: readonly string[]) {
   const found = findColumns(header, map, keys);
@@ -237,11 +264,18 @@ export async function listContactImports(
 export async function getContactImportFailures(ctx: Ctx, id: string) {
   const row = await importNamed(ctx, id);
   const { encoding, delimiter } = JSON.parse(row.options) as ImportOptions;
-  const data = await listFailures(ctx.store.db, id);
-  return { object: 'contact_import_failures' as const, import_id: id, file: { encoding, delimiter }, data };
+  const data = await listFailures(ctx.store.db, row);
+  const skipped_values = await listSkippedValues(ctx.store.db, id);
+  return {
+    object: 'contact_import_failures' as const,
+    import_id: id,
+    file: { encoding, delimiter },
+    data,
+    skipped_values,
+  };
 }
 
-async function importNamed({ store, teamId }: Ctx, id: string): Promise<ImportRow> {
+export async function importNamed({ store, teamId }: Ctx, id: string): Promise<ImportRow> {
   const row = await findImport(store.db, teamId, id);
   if (!row) throw notFound('Import');
   return row;
@@ -249,15 +283,23 @@ async function importNamed({ store, teamId }: Ctx, id: string): Promise<ImportRo
 
 function present(row: ImportRow) {
   const { id, status, created_at, completed_at, total, created, updated, skipped, failed } = row;
-  const { on_conflict, startAutomations = false, ignored = [] } = JSON.parse(row.options) as ImportOptions;
+  const options = JSON.parse(row.options) as ImportOptions;
   return {
     id,
     status,
     created_at: isoTime(created_at),
     completed_at: completed_at === null ? null : isoTime(completed_at),
     counts: { total, created, updated, skipped, failed },
-    on_conflict,
-    start_automations: startAutomations,
-    ignored_columns: [...ignored],
+    skipped_values: row.skipped_values,
+    on_conflict: options.on_conflict,
+    on_bad_value: options.on_bad_value,
+    start_automations: options.startAutomations,
+    columns: options.imported.map(({ column, name, field, isNamed }) => ({
+      column,
+      name,
+      field,
+      recognized: !isNamed,
+    })),
+    ignored_columns: [...options.ignored],
   };
 }

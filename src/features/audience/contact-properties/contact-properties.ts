@@ -64,6 +64,9 @@ const keyTaken = (key: string) =>
 const tooMany = () =>
   refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
 
+/** Reports whether a property may have this key. */
+export const isOwnKey = (key: string): boolean => key.toLowerCase() !== '__proto__' && !BUILT_IN.has(key.toLowerCase());
+
 function mustBeOwnKey(key: string): void {
   // A JavaScript object cannot store a value under this key, so readers would not find it.
   if (key.toLowerCase() === '__proto__') {
@@ -82,6 +85,37 @@ export interface WantedProperty {
 }
 
 /**
+ * Checks that a column map can have these properties: those that are not declared yet can be, and the others have the
+ * type that it names. Returns those that are not declared yet.
+ */
+export function checkDeclarations(
+  declared: readonly PropertyRow[],
+  wanted: readonly WantedProperty[],
+): WantedProperty[] {
+  const known = new Map(declared.map((row) => [row.key_folded, row]));
+  const missing: WantedProperty[] = [];
+  for (const property of wanted) {
+    const { key, type } = property;
+    const before = known.get(key.toLowerCase());
+    if (before && before.key !== key) throw keyTaken(key);
+    if (before && type !== undefined && before.type !== type) {
+      throw refuse('invalid_parameter', {
+        say: `column_map.properties.${key}.type is ${type}, but the property has the type ${before.type}.`,
+      });
+    }
+    if (before) continue;
+    mustBeOwnKey(key);
+    missing.push(property);
+  }
+  const twice = missing.find(({ key }, at) => missing.slice(0, at).some((one) => isSameKey(one.key, key)));
+  if (twice) throw keyTaken(twice.key);
+  if (known.size + missing.length > PROPERTIES_MAX) throw tooMany();
+  return missing;
+}
+
+const isSameKey = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+/**
  * Declares the properties in a column map that the team has not declared yet. The transaction must have locked the
  * team.
  */
@@ -91,22 +125,9 @@ export async function declareFromImport(
   teamId: string,
   wanted: readonly WantedProperty[],
 ): Promise<void> {
-  const known = new Map((await declaredProperties(tx, teamId)).map((row) => [row.key_folded, row]));
-  if (known.size + wanted.filter(({ key }) => !known.has(key.toLowerCase())).length > PROPERTIES_MAX) throw tooMany();
-  for (const { key, type = 'string' } of wanted) {
-    const before = known.get(key.toLowerCase());
-    if (before && before.key !== key) throw keyTaken(key);
-    if (before) continue;
-    mustBeOwnKey(key);
+  for (const { key, type = 'string' } of checkDeclarations(await declaredProperties(tx, teamId), wanted)) {
     const row = { id: store.ids.uuid(), team_id: teamId, key, key_folded: key.toLowerCase(), type };
     await insertProperty(tx, { ...row, fallback_value: null, created_at: store.clock.now() });
-  }
-  for (const { key, type } of wanted) {
-    const declared = known.get(key.toLowerCase())?.type ?? type;
-    if (type === undefined || declared === type) continue;
-    throw refuse('invalid_parameter', {
-      say: `column_map.properties.${key}.type is ${type}, but the property has the type ${declared}.`,
-    });
   }
 }
 

@@ -5,7 +5,8 @@ import {
   renderFilter,
   foldText,
   type Filter,
-  type IndexUse,
+  needsEngagement,
+  type IndexChoice,
   type Rendered,
 } from '../../../protocol/contact-filter/index.ts';
 import { LISTED, type ListedRow } from './contacts.store.ts';
@@ -114,6 +115,12 @@ export async function countAudience(db: Executor, teamId: string, filter: Filter
 /** A condition on the contact `c`, as a filter or as SQL of the caller. */
 export type ContactCondition = Filter | Rendered;
 
+/** Returns the tables of a source, with the engagement of contacts if a condition needs it. */
+function withEngagement({ from }: Source, conditions: readonly ContactCondition[]): string {
+  const join = joinEngagement(conditions.filter((condition) => 'kind' in condition));
+  return from.includes('contact_engagement e') ? from : `${from}${join}`;
+}
+
 const renderCondition = (condition: ContactCondition, dialect: Dialect): Rendered =>
   'kind' in condition ? renderFilter(condition, dialect) : condition;
 
@@ -130,6 +137,7 @@ export async function countByCondition(
   const source = await chooseSource(db, teamId, filter);
   const rendered = conditions.map((condition) => renderCondition(condition, db.dialect));
   const cases = rendered.map(({ sql }, at) => `when ${sql} then ${at}`).join(' ');
+  const from = withEngagement(source, conditions);
   const first = rendered.length === 0 ? `${NONE_MET}` : `case ${cases} else ${NONE_MET} end`;
   const counts = new Map<number, number>();
   let edge: string | undefined;
@@ -138,7 +146,7 @@ export async function countByCondition(
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
     const sql = `select met, count(*) as contacts from (select ${first} as met
-      from ${source.from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}) as counted group by met`;
+      from ${from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}) as counted group by met`;
     const edges = [edge, end].filter((one) => one !== undefined);
     const ofConditions = rendered.flatMap((one) => one.values);
     const values = [...ofConditions, ...source.where.values, ...edges, ...source.rest.values];
@@ -162,7 +170,7 @@ export async function matchesAmong(
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const wanted = uuidsIn(db.dialect, 'c.id', ids);
-  const { from, where, rest } = buildFullSource(teamId, renderFilter(filter, db.dialect));
+  const { from, where, rest } = buildFullSource(db.dialect, teamId, filter);
   const sql = `select c.id from ${from} where ${where.sql} and ${wanted.sql} and ${rest.sql}`;
   const rows = await db.all<{ id: string }>(sql, [...where.values, wanted.value, ...rest.values]);
   return new Set(rows.map(({ id }) => id));
@@ -175,17 +183,26 @@ export interface IdWindow {
 }
 
 /**
- * Returns the addresses of the contacts that match a filter, meet none of the conditions and have their id in the
- * window, in one scan.
+ * Returns the addresses of the contacts that match a filter, meet none of the conditions and have their id in one
+ * of the windows, in one scan.
  */
 export async function sampleAudience(
   db: Executor,
   teamId: string,
-  { filter, conditions, window }: { filter: Filter; conditions: readonly ContactCondition[]; window: IdWindow },
+  {
+    filter,
+    conditions,
+    windows,
+  }: {
+    filter: Filter;
+    conditions: readonly ContactCondition[];
+    windows: readonly IdWindow[];
+  },
 ): Promise<string[]> {
   mustBeBelowReaderLimit(db, teamId);
   const source = await chooseSource(db, teamId, filter);
   const ending = db.dialect === 'pg' ? 'right(c.id::text, 4)' : 'substr(c.id, -4)';
+  const inWindow = windows.map(() => `${ending} between ? and ?`).join(' or ');
   const unmet = conditions.map((condition) => renderCondition(condition, db.dialect));
   const without = unmet.map(({ sql }) => `and not ${sql}`).join(' ');
   const found: string[] = [];
@@ -194,15 +211,14 @@ export async function sampleAudience(
     const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
-    const sql = `select c.email_key from ${source.from}
-      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and ${ending} between ? and ? ${without}`;
+    const sql = `select c.email_key from ${withEngagement(source, conditions)}
+      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and (${inWindow}) ${without}`;
     const edges = [edge, end].filter((one) => one !== undefined);
     const values = [
       ...source.where.values,
       ...edges,
       ...source.rest.values,
-      window.from,
-      window.to,
+      ...windows.flatMap(({ from, to }) => [from, to]),
       ...unmet.flatMap((one) => one.values),
     ];
     const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<{ email_key: string }>(sql, values));
@@ -229,11 +245,7 @@ export async function countAudiences(
   const others = filters.filter(({ kind }) => kind !== 'member');
   const counted = new Map<Filter, AudienceCount>();
   for (const group of groupFilters(others, db.dialect)) {
-    const sums = await countGroup(
-      db,
-      teamId,
-      group.map(({ rendered }) => rendered),
-    );
+    const sums = await countGroup(db, teamId, group);
     for (const [at, { filter }] of group.entries()) counted.set(filter, sums[at] ?? NOBODY);
   }
   for (const filter of filters)
@@ -243,9 +255,14 @@ export async function countAudiences(
 
 const NOBODY: AudienceCount = { contacts: 0, unsubscribed: 0 };
 
+interface RenderedFilter {
+  filter: Filter;
+  rendered: Rendered;
+}
+
 /** Splits the filters into as few groups as the limit of values allows. */
-function groupFilters(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
-  const groups: { filter: Filter; rendered: Rendered }[][] = [];
+function groupFilters(filters: readonly Filter[], dialect: Dialect): RenderedFilter[][] {
+  const groups: RenderedFilter[][] = [];
   let valueCount = Infinity;
   for (const filter of filters) {
     const rendered = renderFilter(filter, dialect);
@@ -257,8 +274,10 @@ function groupFilters(filters: readonly Filter[], dialect: Dialect): { filter: F
   return groups;
 }
 
-async function countGroup(db: Executor, teamId: string, conditions: readonly Rendered[]): Promise<AudienceCount[]> {
-  const source = buildFullSource(teamId, { sql: '1 = 1', values: [] });
+async function countGroup(db: Executor, teamId: string, group: readonly RenderedFilter[]): Promise<AudienceCount[]> {
+  const conditions = group.map(({ rendered }) => rendered);
+  const source = buildFullSource(db.dialect, teamId, { kind: 'all', of: [] });
+  const from = `contacts c${joinEngagement(group.map(({ filter }) => filter))}`;
   const meets = conditions.map(({ sql }, at) => `case when ${sql} then 1 else 0 end as m${at}`);
   const counted = conditions.map((_, at) => `sum(m${at}) as c${at}, sum(m${at} * unsubscribed) as u${at}`);
   const met = conditions.flatMap(({ values }) => values);
@@ -269,7 +288,7 @@ async function countGroup(db: Executor, teamId: string, conditions: readonly Ren
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
     const sql = `select ${counted.join(', ')} from (select c.unsubscribed, ${meets.join(', ')}
-      from ${source.from} where ${source.where.sql} ${beyond} ${within}) as met`;
+      from ${from} where ${source.where.sql} ${beyond} ${within}) as met`;
     const values = [...met, ...source.where.values, ...[edge, end].filter((one) => one !== undefined)];
     const read = () => db.get<Record<string, number | string | null>>(sql, values);
     const { answer, tookMs } = await readAudienceBatch(db, teamId, read);
@@ -320,12 +339,11 @@ async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<str
 }
 
 async function chooseSource(db: Executor, teamId: string, filter: Filter): Promise<Source> {
-  const use = chooseIndex(filter, db.dialect);
-  if (use?.kind === 'in order') return inOrder(db.dialect, teamId, use);
-  const all = buildFullSource(teamId, renderFilter(filter, db.dialect));
-  if (!use || !(await findsFew(db, use.select))) return all;
-  const { sql, values } = use.select;
-  return among(all, { sql: `c.id in (${sql})`, values });
+  const { range, ids, isOfMailed } = chooseIndex(filter, { dialect: db.dialect, teamId });
+  if (range) return inOrder(db.dialect, teamId, range);
+  if (ids && (await findsFew(db, ids)))
+    return among(buildFullSource(db.dialect, teamId, filter), { sql: `c.id in (${ids.sql})`, values: ids.values });
+  return isOfMailed ? ofMailed(db.dialect, teamId, filter) : buildFullSource(db.dialect, teamId, filter);
 }
 
 /** Evaluates a search first if it finds few contacts, and otherwise as an additional condition of the filter. */
@@ -334,7 +352,7 @@ async function searched(db: Executor, teamId: string, filter: Filter, search: st
   if (await findsFew(db, ids)) {
     // With an array, PostgreSQL looks up each id; a subquery it tends to join with all contacts of the team.
     const few = db.dialect === 'pg' ? `c.id = any(array(${ids.sql}))` : `c.id in (${ids.sql})`;
-    return among(buildFullSource(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
+    return among(buildFullSource(db.dialect, teamId, filter), { sql: few, values: ids.values });
   }
   const source = await chooseSource(db, teamId, filter);
   const found = isFound(db.dialect, search);
@@ -342,12 +360,35 @@ async function searched(db: Executor, teamId: string, filter: Filter, search: st
   return { ...source, rest };
 }
 
-const buildFullSource = (teamId: string, rest: Rendered): Source => ({
-  from: 'contacts c',
+/** Joins the engagement of each contact, where the filter needs it. */
+const joinEngagement = (filters: readonly Filter[]): string =>
+  filters.some(needsEngagement)
+    ? ' left join contact_engagement e on e.team_id = c.team_id and e.contact_id = c.id'
+    : '';
+
+const buildFullSource = (dialect: Dialect, teamId: string, filter: Filter): Source => ({
+  from: `contacts c${joinEngagement([filter])}`,
   id: 'c.id',
   where: { sql: 'c.team_id = ?', values: [teamId] },
-  rest,
-  ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
+  rest: renderFilter(filter, dialect),
+  ids: selectAllIds(teamId),
+});
+
+const selectAllIds = (teamId: string): Rendered => ({
+  sql: 'select id from contacts where team_id = ?',
+  values: [teamId],
+});
+
+/** Reads the contacts that have had mail, in order: their engagement has short rows, and only matches are looked up. */
+const ofMailed = (dialect: Dialect, teamId: string, filter: Filter): Source => ({
+  from: 'contact_engagement e cross join contacts c',
+  id: 'e.contact_id',
+  where: { sql: 'e.team_id = ? and c.team_id = ? and c.id = e.contact_id', values: [teamId, teamId] },
+  rest: renderFilter(filter, dialect),
+  ids: {
+    sql: 'select id from (select contact_id as id from contact_engagement where team_id = ?) as i where 1 = 1',
+    values: [teamId],
+  },
 });
 
 /** Restricts the source to a few ids, read in one batch. */
@@ -358,16 +399,18 @@ const among = (all: Source, ids: Rendered): Source => ({
 });
 
 /** The join is written in the order in which it must be executed: SQLite keeps the order of a cross join. */
-function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind: 'in order' }>): Source {
-  const { table, where, rest } = use;
-  const ranged = where.sql.replaceAll(/\b(\w+) = /g, 'i.$1 = ');
+function inOrder(dialect: Dialect, teamId: string, range: NonNullable<IndexChoice['range']>): Source {
+  const { table, where, also = { sql: '1 = 1', values: [] }, rest } = range;
   return {
-    from: `${table} i cross join contacts c`,
+    from: `${table} i cross join contacts c${joinEngagement([rest])}`,
     id: 'i.contact_id',
-    where: { sql: `${ranged} and c.team_id = ? and c.id = i.contact_id`, values: [...where.values, teamId] },
+    where: {
+      sql: `${where.sql} and ${also.sql} and c.team_id = ? and c.id = i.contact_id`,
+      values: [...where.values, ...also.values, teamId],
+    },
     rest: renderFilter(rest, dialect),
     ids: {
-      sql: `select id from (select contact_id as id from ${table} where ${where.sql}) as i where 1 = 1`,
+      sql: `select id from (select i.contact_id as id from ${table} i where ${where.sql}) as i where 1 = 1`,
       values: where.values,
     },
   };

@@ -26,6 +26,8 @@ export interface ContactRow {
   folded: string | object | null;
   created_at: number;
   updated_at: number;
+  /** The import that created it; null for all others. */
+  import_id: string | null;
 }
 
 export const CONTACT_COLUMNS = [
@@ -42,6 +44,7 @@ export const CONTACT_COLUMNS = [
   'folded',
   'created_at',
   'updated_at',
+  'import_id',
 ] as (keyof ContactRow)[];
 
 /** Columns of a contact list. */
@@ -58,7 +61,7 @@ export function insertContacts(tx: Executor, rows: readonly ContactRow[]): Promi
   );
 }
 
-const CHANGED = CONTACT_COLUMNS.filter((column) => !['team_id', 'id', 'created_at'].includes(column));
+const CHANGED = CONTACT_COLUMNS.filter((column) => !['team_id', 'id', 'created_at', 'import_id'].includes(column));
 
 export async function updateContactRows(tx: Executor, rows: readonly ContactRow[]): Promise<void> {
   const sets = CHANGED.map((column) => `${column} = ?`).join(', ');
@@ -97,6 +100,14 @@ export function findContactsByKeys(db: Executor, teamId: string, emailKeys: read
   const index = db.dialect === 'pg' ? '' : ' indexed by contacts_email';
   const sql = `select * from contacts${index} where team_id = ? and ${among.sql}${order}`;
   return db.all<ContactRow>(sql, [teamId, among.value]);
+}
+
+/** Counts which of these addresses are contacts. */
+export async function countContactsByKeys(db: Executor, teamId: string, emailKeys: readonly string[]): Promise<number> {
+  const among = textsIn(db.dialect, 'email_key', emailKeys);
+  const index = db.dialect === 'pg' ? '' : ' indexed by contacts_email';
+  const sql = `select count(*) as count from contacts${index} where team_id = ? and ${among.sql}`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, among.value]))?.count ?? 0);
 }
 
 export function findContactsByIds(db: Executor, teamId: string, ids: readonly string[]): Promise<ContactRow[]> {

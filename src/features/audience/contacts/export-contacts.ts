@@ -5,7 +5,7 @@ import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
-import { declaredFor, loadSegmentFilter } from '../segments/segments.ts';
+import { loadSegmentFilter } from '../segments/segments.ts';
 import { findSegment, liveSegments, membersAmong } from '../segments/segments.store.ts';
 import { listChoices, liveTopics } from '../topics/topics.store.ts';
 import { audienceRows } from './audience.store.ts';
@@ -45,7 +45,7 @@ function findExports(db: Executor): Exports {
 /**
  * Takes one of the team's slots for exports, or refuses. The returned function releases it, however often it is called.
  */
-function beginExport(db: Executor, teamId: string): () => void {
+export function beginExport(db: Executor, teamId: string): () => void {
   const { running } = findExports(db);
   const before = running.get(teamId) ?? 0;
   if (before >= EXPORTS_OF_TEAM_MAX) {
@@ -68,7 +68,7 @@ function beginExport(db: Executor, teamId: string): () => void {
 /**
  * Makes a page of an export: one at a time in this process, round robin by team, and for at most a third of the time.
  */
-const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
+export const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
   findExports(db).pages.run(make, { tenant: teamId });
 
 export type ExportFormat = 'csv' | 'ndjson';
@@ -78,7 +78,7 @@ const PAGE = 200;
 const EVERYBODY: Filter = { kind: 'all', of: [] };
 
 /** An export that is being read. */
-interface ContactExport {
+export interface ContactExport {
   /** The text, made page by page as it is read. */
   lines: AsyncIterable<string>;
   /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */
@@ -101,7 +101,7 @@ export async function exportContacts(
     if (segmentId !== undefined && !segment) {
       throw invalidField('segment_id', 'segment_id does not match a segment of this team.');
     }
-    const filter = segment ? await loadSegmentFilter(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
+    const filter = segment ? await loadSegmentFilter(db, segment, store.clock.now()) : EVERYBODY;
     return { lines: makeLines(db, teamId, { format, filter }), end };
   } catch (error) {
     end();
@@ -163,7 +163,7 @@ async function loadMembershipsAndChoices(
 }
 
 /** Formats a row as in RFC 4180, with its line ends. */
-const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
+export const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
 interface CsvColumns {
   lists: readonly IdList[];

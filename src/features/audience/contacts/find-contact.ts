@@ -3,21 +3,17 @@ import { notFound, invalidField, invalidFields, refuse } from '../../../platform
 import {
   meetsFilter,
   foldText,
+  listNeededFacts,
   readValue,
-  type Declared,
+  type Filter,
   type FilteredContact,
   type PropertyValue,
 } from '../../../protocol/contact-filter/index.ts';
-import { declaredFor, loadSegmentFilter } from '../segments/segments.ts';
-import {
-  findSegment,
-  liveSegments,
-  membersAmong,
-  loadMemberships,
-  type SegmentRow,
-} from '../segments/segments.store.ts';
+import { loadSegmentFilters } from '../segments/segments.ts';
+import { findSegment, liveSegments, membersAmong, type SegmentRow } from '../segments/segments.store.ts';
 import { listChoices } from '../topics/topics.store.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
+import { loadFacts, type Facts } from './engagement.store.ts';
 import type { PropertyRow } from '../contact-properties/contact-properties.store.ts';
 import type { IndexedValue } from './values.store.ts';
 import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
@@ -58,11 +54,11 @@ export async function segmentNamed(db: Executor, teamId: string, id: string): Pr
 export async function contactOfSegment(
   db: Executor,
   teamId: string,
-  { segment, contact }: { segment: string; contact: string },
+  { segment, contact, now }: { segment: string; contact: string; now: number },
 ): Promise<ContactRow> {
   const row = await segmentNamed(db, teamId, segment);
   const found = await contactNamed(db, teamId, contact);
-  const inside = await listSegmentsOfContact(db, found, [row]);
+  const inside = await listSegmentsOfContact(db, found, { now, among: [row] });
   if (inside.length === 0) throw notFound('Contact');
   return found;
 }
@@ -71,62 +67,60 @@ export async function contactOfSegment(
 export async function listSegmentsOfContact(
   db: Executor,
   contact: ContactRow,
-  among?: readonly SegmentRow[],
+  { now, among }: { now: number; among?: readonly SegmentRow[] },
 ): Promise<SegmentRow[]> {
-  const segments = among ?? (await liveSegments(db, contact.team_id));
-  if (segments.length === 0) return [];
-  const declared = await declaredFor(db, contact.team_id);
-  const seen = await filteredContact(db, contact);
-  const inside: SegmentRow[] = [];
-  for (const segment of segments) if (await isInside(db, segment, { declared, seen })) inside.push(segment);
-  return inside;
+  const inside = await segmentsOfEach(db, contact.team_id, { contacts: [contact], now, among });
+  return inside.get(contact.id) ?? [];
 }
 
 /** Like `listSegmentsOfContact`, for many contacts of a team, by contact id: each filter is read once. */
 export async function segmentsOfEach(
   db: Executor,
   teamId: string,
-  contacts: readonly ContactRow[],
+  { contacts, now, among }: { contacts: readonly ContactRow[]; now: number; among?: readonly SegmentRow[] | undefined },
 ): Promise<Map<string, SegmentRow[]>> {
-  const segments = await liveSegments(db, teamId);
-  if (segments.length === 0 || contacts.length === 0) return new Map();
-  const declared = await declaredFor(db, teamId);
-  const ids = contacts.map(({ id }) => id);
-  const choices = Map.groupBy(await listChoices(db, ids), (row) => row.contact_id);
-  const members = Map.groupBy(await membersAmong(db, ids), (row) => row.contact_id);
-  const inside = new Map<string, SegmentRow[]>(ids.map((id) => [id, []]));
-  const seen = contacts.map((row) => {
-    const memberOf = new Set((members.get(row.id) ?? []).map((one) => one.segment_id));
-    return { id: row.id, ...seenBy(row, choices.get(row.id) ?? [], memberOf) };
-  });
-  for (const segment of segments) {
-    const filter = segment.filter === null ? undefined : await loadSegmentFilter(db, segment, declared);
-    for (const { id, ...one } of seen) {
-      if (one.memberOf.has(segment.id) || (filter && meetsFilter(filter, one))) inside.get(id)?.push(segment);
+  const segments = contacts.length === 0 ? [] : (among ?? (await liveSegments(db, teamId)));
+  if (segments.length === 0) return new Map();
+  const filters = await loadSegmentFilters(db, segments, now);
+  const seen = await filteredContacts(db, contacts, filters);
+  const inside = new Map<string, SegmentRow[]>(contacts.map(({ id }) => [id, []]));
+  for (const [at, segment] of segments.entries()) {
+    const filter = filters[at];
+    for (const [id, contact] of seen) {
+      const isInside = contact.memberOf.has(segment.id) || (filter !== undefined && meetsFilter(filter, contact));
+      if (isInside) inside.get(id)?.push(segment);
     }
   }
   return inside;
 }
 
-async function isInside(
+/** Returns contacts of a team as these filters see them, by their ids. */
+export async function filteredContacts(
   db: Executor,
-  segment: SegmentRow,
-  { declared, seen }: { declared: Declared; seen: FilteredContact },
-): Promise<boolean> {
-  if (seen.memberOf.has(segment.id)) return true;
-  if (segment.filter === null) return false;
-  return meetsFilter(await loadSegmentFilter(db, segment, declared), seen);
-}
-
-/** Returns one contact as filters see it. */
-export async function filteredContact(db: Executor, row: ContactRow): Promise<FilteredContact> {
-  return seenBy(row, await listChoices(db, [row.id]), await loadMemberships(db, row.id));
+  contacts: readonly ContactRow[],
+  filters: readonly Filter[],
+): Promise<Map<string, FilteredContact>> {
+  const [first] = contacts;
+  if (!first) return new Map();
+  const ids = contacts.map(({ id }) => id);
+  const choices = Map.groupBy(await listChoices(db, ids), (row) => row.contact_id);
+  const members = Map.groupBy(await membersAmong(db, ids), (row) => row.contact_id);
+  const readFacts = await loadFacts(db, { teamId: first.team_id, ids }, listNeededFacts(filters));
+  return new Map(
+    contacts.map((row) => {
+      const memberOf = new Set((members.get(row.id) ?? []).map((one) => one.segment_id));
+      return [row.id, seenBy(row, { choices: choices.get(row.id) ?? [], memberOf, facts: readFacts(row.id) })];
+    }),
+  );
 }
 
 function seenBy(
   row: ContactRow,
-  choices: Awaited<ReturnType<typeof listChoices>>,
-  memberOf: Set<string>,
+  {
+    choices,
+    memberOf,
+    facts,
+  }: { choices: Awaited<ReturnType<typeof listChoices>>; memberOf: Set<string>; facts: Facts },
 ): FilteredContact {
   return {
     emailKey: row.email_key,
@@ -137,6 +131,7 @@ function seenBy(
     values: readFoldedValues(row),
     topics: Object.fromEntries(choices.map((choice) => [choice.topic_id, choice.subscription])),
     memberOf,
+    ...facts,
   };
 }
 

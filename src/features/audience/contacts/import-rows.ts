@@ -8,6 +8,7 @@ import { liveTopics } from '../topics/topics.store.ts';
 import type { Choice } from '../topics/topics.ts';
 import { contactCount, addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
 import { recordConsent } from './consent.store.ts';
+import { recordHistory } from './contact-history.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import {
   newContact,
@@ -27,7 +28,8 @@ export interface RowsToImport {
   /** The import that they belong to. */
   importId: string;
   rows: readonly { row: number; read: ReadRow }[];
-  declared: readonly PropertyRow[];
+  /** Returns the properties of the team. Called only if a contact is created or updated: it may declare some. */
+  declare(): Promise<readonly PropertyRow[]>;
   onConflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
@@ -40,6 +42,8 @@ export interface ImportedRows {
   updated: number;
   skipped: number;
   failures: { row: number; reason: string; value: string | null }[];
+  /** Numbers of the rows that created or updated a contact. */
+  taken: ReadonlySet<number>;
 }
 
 /**
@@ -59,9 +63,12 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const existing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
   const { contact_limit: limit } = await loadPlan(store, tx, teamId);
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
-  const plan = planRows(store, batch, { existing, room, limit });
-  const created = await createPlanned(store, tx, batch, plan.toCreate);
-  const changed = await writeChanges(store, tx, batch, plan);
+  const plan = planRows(batch, { existing, room, limit });
+  const declared = plan.taken.size > 0 ? await batch.declare() : [];
+  const fresh = buildContacts(store, batch, plan.toCreate, declared);
+  const created = await createPlanned(store, tx, fresh, declared);
+  const changed = await writeChanges(store, tx, batch, { ...plan, declared });
+  await recordImport(store, tx, batch, { changed, existing });
   const touched = [...created, ...changed];
   const fromRows = await namedByRows(tx, teamId, touched, plan.lists);
   const members = touched.flatMap(({ id }) =>
@@ -72,15 +79,38 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   // so a row overrides the import.
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
     source: 'import',
+    by: { kind: 'import', id: batch.importId },
     startsRuns: batch.startAutomations,
   });
   if (batch.startAutomations) await beginRuns(store, tx, batch, { touched, starts: plan.starts });
   if (plan.created > 0 && (await addToContactCount(tx, teamId, plan.created)) > limit) throw new ImportRaced();
-  return { created: plan.created, updated: plan.updated, skipped: plan.skipped, failures: plan.failures };
+  const { created: createdCount, updated, skipped, failures, taken } = plan;
+  return { created: createdCount, updated, skipped, failures, taken };
 }
 
+/** Records in the history of existing contacts that this import changed them. */
+async function recordImport(
+  store: Store,
+  tx: Executor,
+  { teamId, importId }: RowsToImport,
+  { changed, existing }: { changed: readonly ContactRow[]; existing: ReadonlyMap<string, ContactRow> },
+): Promise<void> {
+  const isChanged = (row: ContactRow): boolean => {
+    const before = existing.get(row.email_key);
+    return before !== undefined && describeFields(before) !== describeFields(row);
+  };
+  const data = { import_id: importId };
+  const entries = changed.filter(isChanged).map(({ id }) => ({ contactId: id, id: store.ids.uuid(), teamId, data }));
+  await recordHistory(tx, 'import', entries);
+}
+
+const describeFields = (row: ContactRow): string =>
+  JSON.stringify([row.first_name, row.last_name, row.unsubscribed, readPropertyValues(row)]);
+
 interface PlannedRows extends ImportedRows {
-  toCreate: ContactRow[];
+  taken: Set<number>;
+  /** One row for each new contact, by its address. */
+  toCreate: Map<string, ReadRow>;
   /** Rows that change an existing contact, by its address and in their order. */
   changes: Map<string, ReadRow[]>;
   /** Segments and topics in the rows, by address. */
@@ -91,8 +121,7 @@ interface PlannedRows extends ImportedRows {
 }
 
 function planRows(
-  store: Store,
-  { teamId, rows, declared, onConflict }: RowsToImport,
+  { rows, onConflict }: RowsToImport,
   { existing, room, limit }: { existing: Map<string, ContactRow>; room: number; limit: number },
 ): PlannedRows {
   const plan: PlannedRows = {
@@ -100,17 +129,16 @@ function planRows(
     updated: 0,
     skipped: 0,
     failures: [],
-    toCreate: [],
+    taken: new Set(),
+    toCreate: new Map(),
     changes: new Map(),
     lists: new Map(),
     existing,
     starts: [],
   };
-  const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
-  const createdHere = new Map<string, ReadRow>();
   for (const { row, read } of rows) {
     const { emailKey } = read;
-    const before = createdHere.get(emailKey);
+    const before = plan.toCreate.get(emailKey);
     if (existing.has(emailKey) || before) {
       if (onConflict === 'skip') {
         plan.skipped++;
@@ -118,19 +146,19 @@ function planRows(
       }
       plan.updated++;
       plan.starts.push({ emailKey, type: 'contact.updated' });
-      if (before) createdHere.set(emailKey, merged(before, read));
+      if (before) plan.toCreate.set(emailKey, merged(before, read));
       else plan.changes.set(emailKey, [...(plan.changes.get(emailKey) ?? []), read]);
     } else if (plan.created < room) {
       plan.created++;
       plan.starts.push({ emailKey, type: 'contact.created' });
-      createdHere.set(emailKey, read);
+      plan.toCreate.set(emailKey, read);
     } else {
       plan.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
       continue;
     }
+    plan.taken.add(row);
     if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
   }
-  plan.toCreate = [...createdHere.values()].map((read) => buildContact(store, teamId, read, slots));
   return plan;
 }
 
@@ -169,9 +197,9 @@ async function beginRuns(
   { teamId, importId }: RowsToImport,
   { touched, starts }: { touched: readonly ContactRow[]; starts: PlannedRows['starts'] },
 ): Promise<void> {
-  const data = await contactsData(tx, teamId, touched);
-  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const at = store.clock.now();
+  const data = await contactsData(tx, teamId, { rows: touched, now: at });
+  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const batch = numberBatch(importId);
   const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
     const contactId = ids.get(emailKey);
@@ -221,6 +249,16 @@ function merged(before: ReadRow, after: ReadRow): ReadRow {
   };
 }
 
+function buildContacts(
+  store: Store,
+  { teamId, importId }: RowsToImport,
+  rows: PlannedRows['toCreate'],
+  declared: readonly PropertyRow[],
+): ContactRow[] {
+  const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
+  return [...rows.values()].map((read) => ({ ...buildContact(store, teamId, read, slots), import_id: importId }));
+}
+
 function buildContact(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
   const values: Record<string, ReadRow['values'][string]> = {};
   for (const key in read.values) {
@@ -241,8 +279,8 @@ function buildContact(store: Store, teamId: string, read: ReadRow, slots: Readon
 async function createPlanned(
   store: Store,
   tx: Executor,
-  { declared }: RowsToImport,
   contacts: readonly ContactRow[],
+  declared: readonly PropertyRow[],
 ): Promise<ContactRow[]> {
   if (contacts.length === 0) return [];
   // Every transaction inserts in the same order, so that two imports of the same addresses cannot deadlock.
@@ -258,7 +296,7 @@ async function createPlanned(
   await recordConsent(
     store,
     tx,
-    { source: 'import' },
+    { source: 'import', by: { kind: 'import', id: contacts[0]?.import_id ?? null } },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
   // An import never subscribes a contact again, whatever its rows contain.
@@ -268,8 +306,8 @@ async function createPlanned(
 async function writeChanges(
   store: Store,
   tx: Executor,
-  { declared }: RowsToImport,
-  { changes, existing }: PlannedRows,
+  { importId }: RowsToImport,
+  { changes, existing, declared }: PlannedRows & { declared: readonly PropertyRow[] },
 ): Promise<ContactRow[]> {
   const known = new Set(declared.map(({ key }) => key));
   const written: ContactRow[] = [];
@@ -281,7 +319,8 @@ async function writeChanges(
       const change: ContactChange = { first_name: read.first_name, last_name: read.last_name, properties };
       // An import never subscribes a contact again.
       if (read.unsubscribed === true) change.unsubscribed = true;
-      before = await writeChange(store, tx, { before, change, declared, source: 'import' });
+      const by = { kind: 'import', id: importId };
+      before = await writeChange(store, tx, { before, change, declared, source: 'import', by });
     }
     if (before) written.push(before);
   }

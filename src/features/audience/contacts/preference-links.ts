@@ -11,13 +11,15 @@ export interface LinkedMail {
   contact: { id: string; team_id: string; email_key: string };
   topicId: string | null;
   emailId?: string | null;
+  /** The address whose mail unsubscribes, if this server receives it. */
+  mailto?: string | undefined;
 }
 
 /** Unsubscribe links and headers of marketing mail. */
 export interface WayOut {
   /** Values of the merge variables. */
   variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string };
-  /** Headers of RFC 8058; both are among the fields that DKIM signs. */
+  /** Headers of RFC 2369 and RFC 8058; both are among the fields that DKIM signs. */
   headers: [name: string, value: string][];
 }
 
@@ -31,11 +33,21 @@ export function buildUnsubscribeLinks(store: Store, origin: string, mail: Linked
   return {
     variables: { UNSUBSCRIBE_URL: unsubscribe, PREFERENCES_URL: `${origin}/preferences/${token}` },
     headers: [
-      ['List-Unsubscribe', `<${unsubscribe}>`],
+      [
+        'List-Unsubscribe',
+        `<${unsubscribe}>${mail.mailto === undefined ? '' : `, <${writeMailto(mail.mailto, token)}>`}`,
+      ],
       ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
     ],
   };
 }
+
+/** The token is in the subject: with the address of the contact it can be too long for a local part. */
+const writeMailto = (address: string, token: string): string => `mailto:${address}?subject=unsubscribe%20${token}`;
+
+/** Reads the token in the subject of mail to that address. Some programs add words of their own. */
+export const findMailedToken = (subject: string): string | undefined =>
+  /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{60,1000}(?![A-Za-z0-9_-])/.exec(subject.slice(0, 2000))?.[0];
 
 /** Replaces the token in mail without a real reader: its pages say so, and change nothing. */
 export const SAMPLE_TOKEN = 'test';
@@ -52,6 +64,14 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
 /** Returns the link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(buildLink('confirmation', mail), createLinkKeys(store))}`;
+
+/** Returns the link that confirms a sign-up with a form; `contact` has the id of the sign-up. */
+export const signUpUrl = (
+  store: Store,
+  origin: string,
+  { contact, formId }: { contact: LinkedMail['contact']; formId: string },
+): string =>
+  `${origin}/confirm/${preferenceToken(buildLink('sign_up', { contact, topicId: formId }), createLinkKeys(store))}`;
 
 /** Returns the token of the preferences page for a link of any kind. */
 export const choiceToken = (store: Store, link: PreferenceLink): string =>

@@ -75,7 +75,7 @@ export const countMembers = async (db: Executor, teamId: string, filter: Filter)
 
 export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
   const segment = await segmentNamed(store.db, teamId, id);
-  const filter = await loadSegmentFilter(store.db, segment, await declaredFor(store.db, teamId));
+  const filter = await loadSegmentFilter(store.db, segment, store.clock.now());
   const { contacts, unsubscribed } = await countAudience(store.db, teamId, filter);
   const subscribed = contacts - unsubscribed;
   return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
@@ -85,10 +85,10 @@ export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
 export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>, page: Page) {
   const list = await listSegments(ctx, query, page);
   if (query.include !== 'counts') return list;
-  const { db } = ctx.store;
+  const { db, clock } = ctx.store;
   const ids = list.data.map(({ id }) => id);
   const segments = await liveSegments(db, ctx.teamId, ids);
-  const filters = await loadSegmentFilters(db, segments, await declaredFor(db, ctx.teamId));
+  const filters = await loadSegmentFilters(db, segments, clock.now());
   const counted = await countAudiences(db, ctx.teamId, filters);
   const counts = new Map(segments.map(({ id }, at) => [id, counted[at]]));
   // A segment that was deleted meanwhile counts as empty.
@@ -101,7 +101,10 @@ export async function listSegmentsWith(ctx: Ctx, query: QueryOf<'listSegments'>,
 
 /** Counts the contacts that match a filter without storing anything. */
 export async function countFilter({ store, teamId }: Ctx, input: unknown) {
-  const filter = checkedFilter(input, await declaredFor(store.db, teamId));
+  const filter = checkedFilter(
+    input,
+    await declaredFor(store.db, teamId, { filters: [input], now: store.clock.now() }),
+  );
   const { contacts } = await countAudience(store.db, teamId, filter);
   return { object: 'segment_preview' as const, contacts };
 }

@@ -1,4 +1,4 @@
-import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor } from '../../../platform/db/index.ts';
 
 /** A value in the index of contacts by property. Booleans are the numbers 0 and 1, texts are folded. */
 export interface IndexedValue {
@@ -19,12 +19,18 @@ export async function addValues(tx: Executor, entries: readonly IndexedValue[]):
   }
 }
 
-export async function removeValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
+/** Removes entries; returns how many rows each table lost. */
+export async function removeValues(
+  tx: Executor,
+  entries: readonly IndexedValue[],
+): Promise<Record<(typeof TABLES)[number], number>> {
+  const removed = { contact_texts: 0, contact_numbers: 0 };
   for (const table of TABLES) {
     const rows = entries.filter(isIn(table)).map(toRow);
     const sql = `delete from ${table} where property_id = ? and value = ? and contact_id = ?`;
-    if (rows.length > 0) await tx.runEach(sql, rows);
+    for (const count of rows.length > 0 ? await tx.runEach(sql, rows) : []) removed[table] += count;
   }
+  return removed;
 }
 
 /**
@@ -44,6 +50,28 @@ export async function textsAfter(
   const rows = await db.all<{ value: string }>(sql, [propertyId, after, propertyId, limit]);
   return rows.map(({ value }) => value);
 }
+
+/** Returns which of these texts contacts have for a property. */
+export async function textsAmong(db: Executor, propertyId: string, texts: readonly string[]): Promise<string[]> {
+  const among = textsIn(db.dialect, 'value', texts);
+  const sql = `select distinct value from contact_texts where property_id = ? and ${among.sql} order by value`;
+  const rows = await db.all<{ value: string }>(sql, [propertyId, among.value]);
+  return rows.map(({ value }) => value);
+}
+
+/** Returns the ids of contacts that have a text for a property, in order and after a contact. */
+export async function contactsWithText(
+  db: Executor,
+  { propertyId, text }: { propertyId: string; text: string },
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<string[]> {
+  const sql = `select contact_id from contact_texts where property_id = ? and value = ? and contact_id > ?
+    order by contact_id limit ?`;
+  const rows = await db.all<{ contact_id: string }>(sql, [propertyId, text, after ?? BEFORE_ALL, limit]);
+  return rows.map((row) => row.contact_id);
+}
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Removes up to `limit` of a property's values per table from the index and from their contacts. Returns the number

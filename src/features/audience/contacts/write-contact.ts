@@ -162,7 +162,7 @@ function toColumns({ email, email_key, first_name, last_name, unsubscribed, valu
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
   const at = creationTime(id, store.clock);
-  return { team_id: teamId, id, ...toColumns(fields), created_at: at, updated_at: at };
+  return { team_id: teamId, id, ...toColumns(fields), created_at: at, updated_at: at, import_id: null };
 }
 
 /**
@@ -175,22 +175,22 @@ export async function recordContactEvent(
   row: ContactRow,
   depth = 0,
 ): Promise<void> {
-  const data = await contactData(tx, row);
   const at = store.clock.now();
+  const data = await contactData(tx, row, at);
   await recordEvents(tx, store.ids, [{ teamId: row.team_id, type, subjectId: row.id, data, at, depth }]);
 }
 
-export async function contactData(tx: Executor, row: ContactRow): Promise<ContactData> {
-  return toContactData(row, await listSegmentsOfContact(tx, row));
+export async function contactData(tx: Executor, row: ContactRow, now: number): Promise<ContactData> {
+  return toContactData(row, await listSegmentsOfContact(tx, row, { now }));
 }
 
 /** Returns the event data of many contacts of a team, by contact id, with as many statements as for a few. */
 export async function contactsData(
   tx: Executor,
   teamId: string,
-  rows: readonly ContactRow[],
+  { rows, now }: { rows: readonly ContactRow[]; now: number },
 ): Promise<Map<string, ContactData>> {
-  const inside = await segmentsOfEach(tx, teamId, rows);
+  const inside = await segmentsOfEach(tx, teamId, { contacts: rows, now });
   return new Map(rows.map((row) => [row.id, toContactData(row, inside.get(row.id) ?? [])]));
 }
 

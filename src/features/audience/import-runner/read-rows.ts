@@ -39,14 +39,26 @@ interface Parser {
  */
 const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
 
+/** What is needed to separate the cells of a file. */
+export type FileFormat = Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote'> & {
+  columns: Pick<ImportOptions['columns'], 'isExport'>;
+};
+
 /**
  * Yields the rows after the header and after row `rowsRead`, some at a time. Empty rows are counted and omitted; the
  * first row that is not empty is the header.
  */
-export async function* readRows(
+export const readRows = (content: Readable, format: FileFormat, rowsRead: number): AsyncGenerator<FileRow[]> =>
+  readFrom(content, format, ({ row, isHeader }) => !isHeader && row > rowsRead);
+
+/** Yields all rows, some at a time, beginning with the header. */
+export const readRowsAndHeader = (content: Readable, format: FileFormat): AsyncGenerator<FileRow[]> =>
+  readFrom(content, format, () => true);
+
+async function* readFrom(
   content: Readable,
-  { encoding, delimiter, quote, columns }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote' | 'columns'>,
-  rowsRead: number,
+  { encoding, delimiter, quote, columns }: FileFormat,
+  isWanted: (place: { row: number; isHeader: boolean }) => boolean,
 ): AsyncGenerator<FileRow[]> {
   const decoder = new TextDecoder(encoding);
   const config = { delimiter, quoteChar: quote, newline: '\n' };
@@ -70,7 +82,7 @@ export async function* readRows(
       if (isEmpty(cells)) continue;
       const isHeader = !hasHeader;
       hasHeader = true;
-      if (isHeader || row <= rowsRead) continue;
+      if (!isWanted({ row, isHeader })) continue;
       rows.push(faulty.has(i) ? { row, cells, fault: strayQuote(cells, quote) } : { row, cells });
     }
     return rows;

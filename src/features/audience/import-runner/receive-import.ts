@@ -10,20 +10,25 @@ import Papa from 'papaparse';
 import { createSniffer, type Encoding } from '../../../protocol/csv/index.ts';
 import { fileRow, type FileRow } from '../../../mail/contents/index.ts';
 import { isEmpty } from './read-rows.ts';
+import { importBlob } from '../contact-imports/import-files.ts';
 
-interface ReceivedFile {
+/** How a file is read, as its beginning shows. */
+interface FileShape {
   encoding: Encoding;
   isDamaged: boolean;
   delimiter: string;
   quote: string;
   header: string[];
+}
+
+interface ReceivedFile extends FileShape {
   content: FileRow;
 }
 
 const BYTES_MAX = 50 * 1024 * 1024;
 const DELIMITERS = [',', ';', '\t', '|'];
 
-const unfit = (says: string) => refuse('validation_error', { status: 422, say: `file: ${says}.` });
+export const unfit = (says: string) => refuse('validation_error', { status: 422, say: `file: ${says}.` });
 
 /**
  * Stores a file under an import's id while it is received, and returns how to read it. Refuses a file that is not CSV,
@@ -34,9 +39,22 @@ async function receiveFile(
   id: string,
   content: AsyncIterable<Uint8Array>,
 ): Promise<ReceivedFile> {
+  const watched = watchFile(content);
+  const digest = await store.blobs.putStream(importBlob(id), watched.chunks);
+  return { ...watched.findShape(), content: fileRow(importBlob(id), digest) };
+}
+
+/**
+ * Passes a file on while it is received. `findShape` returns how to read it once all of it has passed; it refuses a file
+ * that is not CSV, with the reason.
+ */
+export function watchFile(content: AsyncIterable<Uint8Array>): {
+  chunks: AsyncGenerator<Uint8Array>;
+  findShape(): FileShape;
+} {
   const sniffer = createSniffer();
-  let bytes = 0;
-  async function* watched(): AsyncGenerator<Uint8Array> {
+  async function* pass(): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
     for await (const chunk of content) {
       bytes += chunk.length;
       if (bytes > BYTES_MAX) throw unfit('the file is larger than 50 MB; split it');
@@ -44,11 +62,15 @@ async function receiveFile(
       yield chunk;
     }
   }
-  const digest = await store.blobs.putStream(importBlob(id), watched());
-  const sniffed = sniffer.end();
-  if (!sniffed.ok) throw unfit(sniffed.fault);
-  const { encoding, isDamaged, sample, isCut } = sniffed;
-  return { encoding, isDamaged, ...readHeader(sample, isCut), content: fileRow(importBlob(id), digest) };
+  return {
+    chunks: pass(),
+    findShape() {
+      const sniffed = sniffer.end();
+      if (!sniffed.ok) throw unfit(sniffed.fault);
+      const { encoding, isDamaged, sample, isCut } = sniffed;
+      return { encoding, isDamaged, ...readHeader(sample, isCut) };
+    },
+  };
 }
 
 /**
@@ -120,7 +142,7 @@ interface TextPart {
   isCut?: boolean;
 }
 
-export const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics', 'start_automations'] as const;
+export const FIELDS = ['column_map', 'on_conflict', 'on_bad_value', 'segments', 'topics', 'start_automations'] as const;
 export const FIELD_BYTES_MAX = 256 * 1024;
 
 /**
@@ -130,17 +152,9 @@ export const FIELD_BYTES_MAX = 256 * 1024;
 export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> | Iterable<ImportPart>) {
   await mustBeWithinImportLimit(ctx.store.db, ctx.teamId);
   const id = ctx.store.ids.uuid();
-  const form: ImportForm = {};
-  let file: ReceivedFile | undefined;
   let mayBeQueued = false;
   try {
-    for await (const part of parts) {
-      if ('text' in part) readField(form, part);
-      else if (part.name !== 'file') throw isField(part.name) ? asFile(part.name) : unknown(part.name);
-      else if (file) throw invalidFields([{ path: 'file', message: 'file is sent more than once; send one file.' }]);
-      else file = await receiveFile(ctx, id, part.content);
-    }
-    if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
+    const { form, file } = await readParts(parts, (content) => receiveFile(ctx, id, content));
     mayBeQueued = true;
     return await queueImport(ctx, id, file, form);
   } catch (error) {
@@ -149,6 +163,23 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
     if (!mayBeQueued || error instanceof Refusal) await ctx.store.blobs.remove(id);
     throw error;
   }
+}
+
+/** Reads the parts of a form in the order in which they arrive. */
+export async function readParts<File>(
+  parts: AsyncIterable<ImportPart> | Iterable<ImportPart>,
+  receive: (content: AsyncIterable<Uint8Array>) => Promise<File>,
+): Promise<{ form: ImportForm; file: File }> {
+  const form: ImportForm = {};
+  let received: { file: File } | undefined;
+  for await (const part of parts) {
+    if ('text' in part) readField(form, part);
+    else if (part.name !== 'file') throw isField(part.name) ? asFile(part.name) : unknown(part.name);
+    else if (received) throw invalidFields([{ path: 'file', message: 'file is sent more than once; send one file.' }]);
+    else received = { file: await receive(part.content) };
+  }
+  if (!received) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
+  return { form, file: received.file };
 }
 
 function readField(form: ImportForm, { name: given, text, isCut }: TextPart): void {
@@ -175,6 +206,3 @@ const unknown = (name: string) =>
       message: `${name.slice(0, 100)} is not a field of this form; known are file, ${FIELDS.join(', ')}`,
     },
   ]);
-
-/** Returns the key of an import's file in the blob store. */
-export const importBlob = (id: string): string => `${id}/file.csv`;

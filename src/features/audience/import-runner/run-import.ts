@@ -6,22 +6,26 @@ import {
   claimImports,
   oldestWaitingOfEachTeam,
   finishImport,
+  updateOptions,
   writeProgress,
   importsWithOldFile,
-  noteFileRemoved,
   type ImportRow,
   type Progress,
+  type RowFailure,
 } from '../contact-imports/contact-imports.store.ts';
 import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
-import { readRow, type ReadRow } from '../../../protocol/csv/index.ts';
-import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
+import { addDecimalSign, readRow, undefused, type ColumnSign, type ReadRow } from '../../../protocol/csv/index.ts';
+import { checkDeclarations, declareFromImport } from '../contact-properties/contact-properties.ts';
+import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
+import { lockTeam } from '../../../tenancy/access/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { countStarting } from '../../../mail/events/index.ts';
-import { openContent, removeFileRows } from '../../../mail/contents/index.ts';
+import { openContent } from '../../../mail/contents/index.ts';
 import { importRows, ImportRaced, type ImportedRows } from '../contacts/import-rows.ts';
 import { liveSegments } from '../segments/segments.store.ts';
 import { liveTopics } from '../topics/topics.store.ts';
-import { importBlob } from './receive-import.ts';
+import { importBlob, removeImportFile } from '../contact-imports/import-files.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
@@ -52,12 +56,15 @@ interface ImportTurn {
 /** Thrown if another process has leased the import meanwhile. */
 class TakenOver extends Error {}
 
+/** Thrown if the properties of the import cannot be declared any more, because others have been since it was submitted. */
+class Undeclarable extends Error {}
+
 /**
  * Reads the file of an import from the row it has reached, until its end, or until the loop stops or its turn is over.
  */
 async function runImport(world: World, turn: ImportTurn): Promise<void> {
   const { item, owner } = turn;
-  const end = (failure?: Progress['failures'][number]) =>
+  const end = (failure?: RowFailure) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
   try {
     if (item.tries > TRIES_MAX) {
@@ -68,30 +75,88 @@ async function runImport(world: World, turn: ImportTurn): Promise<void> {
       });
       return;
     }
-    const file = await openContent(world, importBlob(item.id));
+    const options = await findDecimalSigns(world, turn);
+    const file = options && (await openContent(world, importBlob(item.id)));
     if (!file) {
       await end({ row: item.rows_read + 1, reason: 'the file no longer exists', value: null });
       return;
     }
-    if (await readThrough(world, turn, file.content)) await end();
+    if (await readThrough(world, turn, { content: file.content, options })) await end();
   } catch (error) {
     if (error instanceof UnreadableRow) await end({ row: error.row, reason: error.message, value: null });
-    else if (!(error instanceof TakenOver)) throw error;
+    else if (error instanceof Undeclarable) {
+      await end({ row: item.rows_read + 1, reason: error.message, value: null });
+    } else if (!(error instanceof TakenOver)) throw error;
   }
+}
+
+/**
+ * Reads the columns of number properties once, before the first row is imported, because one value such as `3,5` tells
+ * how `1.234` in another row is meant. Returns the options with the result; undefined if the file does not exist.
+ */
+async function findDecimalSigns(world: World, { item, owner }: ImportTurn): Promise<ImportOptions | undefined> {
+  const options = JSON.parse(item.options) as ImportOptions;
+  if (options.decimalSigns) return options;
+  const types = listTypes(await declaredProperties(world.db, item.team_id), options);
+  const numbers = Object.entries(options.columns.properties).filter(([key]) => types.get(key) === 'number');
+  const signs: Record<string, ColumnSign> = {};
+  // The values of an export have a decimal point.
+  if (numbers.length > 0 && !options.columns.isExport) {
+    const file = await openContent(world, importBlob(item.id));
+    if (!file) return undefined;
+    try {
+      for await (const rows of readRows(file.content, options, 0)) {
+        for (const { cells, fault } of rows) if (!fault) addSigns(signs, cells, numbers);
+        await nextTurn();
+      }
+    } catch (error) {
+      // The import ends at this row, after the rows before it.
+      if (!(error instanceof UnreadableRow)) throw error;
+    } finally {
+      file.content.destroy();
+    }
+  }
+  const found = { ...options, decimalSigns: signs };
+  const stored = { id: item.id, owner, options: JSON.stringify(found) };
+  if (!(await world.db.tx((tx) => updateOptions(tx, stored)))) throw new TakenOver();
+  return found;
+}
+
+export function addSigns(
+  signs: Record<string, ColumnSign>,
+  cells: readonly string[],
+  numbers: readonly (readonly [key: string, at: number])[],
+): void {
+  for (const [key, at] of numbers) {
+    const sign = addDecimalSign(signs[key], undefused(cells[at] ?? ''));
+    if (sign !== undefined) signs[key] = sign;
+  }
+}
+
+/** Returns the types of all properties of the team, and of those that the import will declare. */
+export function listTypes(
+  declared: readonly PropertyRow[],
+  { wanted }: Pick<ImportOptions, 'wanted'>,
+): Map<string, PropertyType> {
+  return new Map([
+    ...wanted.map(({ key, type = 'string' }) => [key, type] as const),
+    ...declared.map(({ key, type }) => [key, type] as const),
+  ]);
 }
 
 /** Reads and writes batches. Returns whether the end was reached. */
 async function readThrough(
   world: World,
   { item, owner, signal, mustYield, batchRows }: ImportTurn,
-  content: Parameters<typeof readRows>[0],
+  { content, options }: { content: Parameters<typeof readRows>[0]; options: ImportOptions },
 ): Promise<boolean> {
-  const options = JSON.parse(item.options) as ImportOptions;
+  // Once it has changed a contact, it has declared its properties, and one that somebody deletes is not declared again.
+  let hasDeclared = item.created + item.updated > 0;
   const rowsMax = await chooseRowsMax(world, item.team_id, options);
   const read = readRows(content, options, item.rows_read);
   let waiting: FileRow[] = [];
   const write = async (rows: readonly FileRow[]): Promise<void> => {
-    await writeBatch(world, { item, owner, options, rows });
+    hasDeclared = await writeBatch(world, { item, owner, options, rows, hasDeclared });
     await nextTurn();
   };
   try {
@@ -118,7 +183,7 @@ async function readThrough(
 }
 
 async function chooseRowsMax({ db }: World, teamId: string, options: ImportOptions): Promise<number> {
-  const automations = options.startAutomations === true ? await countStarting(db, teamId) : 0;
+  const automations = options.startAutomations ? await countStarting(db, teamId) : 0;
   return Math.max(BATCH_ROWS_MIN, Math.min(BATCH_ROWS, Math.floor(RUNS_PER_BATCH / Math.max(1, automations))));
 }
 
@@ -127,47 +192,80 @@ interface RowBatch {
   owner: string;
   options: ImportOptions;
   rows: readonly FileRow[];
+  /** True if an earlier batch has declared the properties of the import. */
+  hasDeclared: boolean;
 }
 
-/** Writes a batch and the position after it in one transaction, so that a power failure undoes both or neither. */
-async function writeBatch(world: World, batch: RowBatch): Promise<void> {
+/**
+ * Writes a batch and the position after it in one transaction, so that a power failure undoes both or neither. Returns
+ * whether the properties of the import are declared now.
+ */
+async function writeBatch(world: World, batch: RowBatch): Promise<boolean> {
+  const { item, owner, options, rows } = batch;
   for (let race = 1; ; race++) {
     try {
-      await world.db.txUnsynced(async (tx) => {
-        const { item, owner, options, rows } = batch;
+      return await world.db.txUnsynced(async (tx) => {
+        // Everything that declares properties locks the team first.
+        if (!batch.hasDeclared && options.wanted.length > 0) await lockTeam(tx, item.team_id);
         const declared = await declaredProperties(tx, item.team_id);
-        const types = new Map(declared.map(({ key, type }) => [key, type]));
-        const { good, failures } = sort(rows, options, types);
+        if (!batch.hasDeclared) orUndeclarable(() => checkDeclarations(declared, options.wanted));
+        const sorted = sort(rows, options, listTypes(declared, batch.hasDeclared ? { wanted: [] } : options));
         const alive = await stillThere(tx, item.team_id, options);
         const done = await importRows(world, tx, {
           teamId: item.team_id,
           importId: item.id,
-          rows: good,
-          declared,
+          rows: sorted.good,
+          declare: async () => {
+            if (batch.hasDeclared) return declared;
+            await declareFromImport(world, tx, item.team_id, options.wanted);
+            return declaredProperties(tx, item.team_id);
+          },
           onConflict: options.on_conflict,
           ...alive,
-          startAutomations: options.startAutomations === true,
+          startAutomations: options.startAutomations,
         });
-        if (!(await writeProgress(tx, computeProgress({ item, owner, rows, done, failures })))) throw new TakenOver();
+        const progress = computeProgress({ item, owner, options, rows, done, ...sorted });
+        if (!(await writeProgress(tx, progress))) throw new TakenOver();
+        return batch.hasDeclared || done.taken.size > 0;
       });
-      return;
     } catch (error) {
       if (!(error instanceof ImportRaced) || race >= RACES_MAX) throw error;
     }
   }
 }
 
-type Failures = Progress['failures'][number][];
+function orUndeclarable(check: () => unknown): void {
+  try {
+    check();
+  } catch (error) {
+    throw error instanceof Refusal ? new Undeclarable(error.message) : error;
+  }
+}
 
-function sort(
+type ImportReading = Pick<ImportOptions, 'columns' | 'isDamaged' | 'on_bad_value' | 'decimalSigns'>;
+
+interface SortedRows {
+  good: { row: number; read: ReadRow }[];
+  failures: RowFailure[];
+}
+
+/** Reads rows by their cells, and separates those that cannot be imported. */
+export function sort(
   rows: readonly FileRow[],
-  { columns, isDamaged }: ImportOptions,
+  { columns, isDamaged, on_bad_value: onBadValue, decimalSigns = {} }: ImportReading,
   types: ReadonlyMap<string, PropertyType>,
-): { good: { row: number; read: ReadRow }[]; failures: Failures } {
-  const good: { row: number; read: ReadRow }[] = [];
-  const failures: Failures = [];
+): SortedRows {
+  const good: SortedRows['good'] = [];
+  const failures: RowFailure[] = [];
+  const table = {
+    columns,
+    types,
+    decimalSigns: new Map(Object.entries(decimalSigns)),
+    skipsBadValues: onBadValue === 'skip_value',
+    isDamaged,
+  };
   for (const { row, cells, fault } of rows) {
-    const read = fault ?? readRow(cells, { columns, types, isDamaged });
+    const read = fault ?? readRow(cells, table);
     if ('reason' in read) failures.push({ row, ...read });
     else good.push({ row, read });
   }
@@ -189,14 +287,22 @@ async function stillThere(
 function computeProgress({
   item,
   owner,
+  options,
   rows,
   done,
+  good,
   failures,
-}: Pick<RowBatch, 'item' | 'owner' | 'rows'> & { done: ImportedRows; failures: Failures }): Progress {
+}: Omit<RowBatch, 'hasDeclared'> & SortedRows & { done: ImportedRows }): Progress {
   const { created, updated, skipped } = done;
   const all = [...failures, ...done.failures].toSorted((a, b) => a.row - b.row);
   const counts = { total: rows.length, created, updated, skipped, failed: all.length };
-  return { id: item.id, owner, rowsRead: rows.at(-1)?.row ?? 0, counts, failures: all };
+  const names = new Map(options.imported.map(({ column, name }) => [column, name]));
+  const skippedValues = good
+    .filter(({ row }) => done.taken.has(row))
+    .flatMap(({ row, read }) =>
+      (read.skipped ?? []).map((one) => ({ ...one, row, name: names.get(one.column) ?? null })),
+    );
+  return { id: item.id, owner, rowsRead: rows.at(-1)?.row ?? 0, counts, failures: all, skippedValues };
 }
 
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -210,13 +316,7 @@ export async function removeImportFiles(world: World): Promise<void> {
   if (await isUnconfirmedCopy(world)) return;
   for (;;) {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
-    for (const id of ids) {
-      await world.blobs.remove(id);
-      await world.db.tx(async (tx) => {
-        await removeFileRows(tx, [id]);
-        await noteFileRemoved(tx, id, world.clock.now());
-      });
-    }
+    for (const id of ids) await removeImportFile(world, id);
     if (ids.length < BATCH) return;
   }
 }

@@ -87,25 +87,14 @@ export async function removeMember(tx: Executor, { segment_id, contact_id }: Mem
   await tx.run('delete from segment_members where segment_id = ? and contact_id = ?', [segment_id, contact_id]);
 }
 
-/** Returns the segments that a contact was added to, including deleted ones. */
-export async function loadMemberships(db: Executor, contactId: string): Promise<Set<string>> {
-  const rows = await db.all<MemberRow>('select segment_id from segment_members where contact_id = ?', [contactId]);
-  return new Set(rows.map((row) => row.segment_id));
-}
-
 /** Returns the explicit memberships of these contacts. */
 export function membersAmong(db: Executor, contactIds: readonly string[]): Promise<MemberRow[]> {
   const among = uuidsIn(db.dialect, 'contact_id', contactIds);
   return db.all<MemberRow>(`select segment_id, contact_id from segment_members where ${among.sql}`, [among.value]);
 }
 
-export async function removeMemberships(tx: Executor, contactId: string): Promise<void> {
-  await tx.run('delete from segment_members where contact_id = ?', [contactId]);
-}
-
-export async function hasMembers(db: Executor, segmentId: string): Promise<boolean> {
-  return (await db.get('select 1 as one from segment_members where segment_id = ? limit 1', [segmentId])) !== undefined;
-}
+export const removeMemberships = (tx: Executor, contactId: string): Promise<number> =>
+  tx.run('delete from segment_members where contact_id = ?', [contactId]);
 
 /** Returns those of the segments that contacts were added to. */
 export async function segmentsWithMembers(db: Executor, ids: readonly string[]): Promise<Set<string>> {

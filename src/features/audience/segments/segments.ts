@@ -8,7 +8,6 @@ import {
   markSegmentDeleted,
   findSegment,
   listSegmentRows,
-  hasMembers,
   liveSegments,
   saveLostProperties,
   segmentsWithMembers,
@@ -16,15 +15,24 @@ import {
   type SegmentRow,
 } from './segments.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
-import { listPropertyKeys, parseFilter, type Declared, type Filter } from '../../../protocol/contact-filter/index.ts';
+import {
+  listNamedIn,
+  listPropertyKeys,
+  parseFilter,
+  type Declared,
+  type DeclaredSegment,
+  type Filter,
+} from '../../../protocol/contact-filter/index.ts';
+import { defineHook } from '../../../platform/hook.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
 import { liveTopics } from '../topics/topics.store.ts';
 
 export async function createSegment({ store, teamId }: Ctx, { name, filter = null }: CreateSegmentRequest) {
   const id = store.ids.uuid();
+  const now = store.clock.now();
   try {
     await store.db.tx(async (tx) => {
-      if (filter !== null) checkedFilter(filter, await declaredFor(tx, teamId));
+      if (filter !== null) checkedFilter(filter, await declaredFor(tx, teamId, { filters: [filter], now }));
       const stored = filter === null ? null : JSON.stringify(filter);
       await insertSegment(tx, {
         id,
@@ -32,7 +40,7 @@ export async function createSegment({ store, teamId }: Ctx, { name, filter = nul
         name,
         filter: stored,
         lost_properties: null,
-        created_at: store.clock.now(),
+        created_at: now,
       });
     });
   } catch (error) {
@@ -89,21 +97,29 @@ export function checkedFilter(input: unknown, declared: Declared): Filter {
 }
 
 /** Returns the filter for all current members of a segment: contacts that its filter matches, and those added to it. */
-export const loadSegmentFilter = async (db: Executor, segment: SegmentRow, declared: Declared): Promise<Filter> =>
-  whole(segment, declared, segment.filter !== null && (await hasMembers(db, segment.id)));
+export async function loadSegmentFilter(db: Executor, segment: SegmentRow, now: number): Promise<Filter> {
+  const [filter] = await loadSegmentFilters(db, [segment], now);
+  if (!filter) throw new Error(`the filter of the segment ${segment.id} is missing`);
+  return filter;
+}
 
-/** Like `loadSegmentFilter`, for several segments, in their order. */
+/** Like `loadSegmentFilter`, for several segments of a team, in their order. */
 export async function loadSegmentFilters(
   db: Executor,
   segments: readonly SegmentRow[],
-  declared: Declared,
+  now: number,
 ): Promise<Filter[]> {
-  const added = await segmentsWithMembers(
-    db,
-    segments.map(({ id }) => id),
-  );
+  const [first] = segments;
+  if (!first) return [];
+  const filters = segments.map(readWrittenFilter);
+  const declared = await declaredFor(db, first.team_id, { filters, now });
+  const filtered = segments.filter(({ filter }) => filter !== null).map(({ id }) => id);
+  const added = filtered.length === 0 ? new Set<string>() : await segmentsWithMembers(db, filtered);
   return segments.map((segment) => whole(segment, declared, added.has(segment.id)));
 }
+
+const readWrittenFilter = ({ filter }: Pick<SegmentRow, 'filter'>): unknown =>
+  filter === null ? null : (JSON.parse(filter) as unknown);
 
 /**
  * Removes properties that have replaced one that the segment was made with: the filter refers to the deleted one, so
@@ -133,9 +149,66 @@ function whole(segment: SegmentRow, declared: Declared, hasAdded: boolean): Filt
   return hasAdded ? { kind: 'any', of: [filter, member] } : filter;
 }
 
-/** Returns what the filters of a team may name now. */
-export async function declaredFor(db: Executor, teamId: string): Promise<Declared> {
-  return { properties: await declaredProperties(db, teamId), topics: await liveTopics(db, teamId) };
+/** Finds what filters name and other features have: broadcasts by their ids, and custom events by their names. */
+export const findNamedInFilters =
+  defineHook<
+    (
+      db: Executor,
+      teamId: string,
+      named: { broadcasts: readonly string[]; events: readonly string[] },
+    ) => Promise<Pick<Declared, 'broadcasts' | 'events'>>
+  >('findNamedInFilters');
+
+/** Segments are looked up level by level; no filter that is accepted has more levels. */
+const LEVELS_MAX = 10;
+
+/** Returns what these filters of a team may name, and the time from which their relative times are counted. */
+export async function declaredFor(
+  db: Executor,
+  teamId: string,
+  { filters, now }: { filters: readonly unknown[]; now: number },
+): Promise<Declared> {
+  const segments = new Map<string, DeclaredSegment>();
+  const broadcasts = new Set<string>();
+  const events = new Set<string>();
+  let inputs = filters;
+  for (let level = 0; level < LEVELS_MAX && inputs.length > 0; level++) {
+    const named = listNamedIn(inputs);
+    for (const id of named.broadcasts) broadcasts.add(id);
+    for (const name of named.events) events.add(name);
+    const found = await declareSegments(
+      db,
+      teamId,
+      named.segments.filter((id) => !segments.has(id)),
+    );
+    for (const one of found) segments.set(one.id, one);
+    inputs = found.map(({ filter }) => filter);
+  }
+  const named = { broadcasts: [...broadcasts], events: [...events] };
+  const isNamed = named.broadcasts.length > 0 || named.events.length > 0;
+  const others = isNamed
+    ? await findNamedInFilters.call(db, teamId, named)
+    : { broadcasts: new Set<string>(), events: new Map<string, string>() };
+  return {
+    properties: await declaredProperties(db, teamId),
+    topics: await liveTopics(db, teamId),
+    ...others,
+    segments,
+    now,
+  };
+}
+
+async function declareSegments(db: Executor, teamId: string, ids: readonly string[]): Promise<DeclaredSegment[]> {
+  if (ids.length === 0) return [];
+  const rows = await liveSegments(db, teamId, ids);
+  const added = await segmentsWithMembers(db, ids);
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    filter: readWrittenFilter(row),
+    lostProperties: new Set(JSON.parse(row.lost_properties ?? '[]') as string[]),
+    hasMembers: added.has(row.id),
+  }));
 }
 
 /** Reference to a segment in a body. */

@@ -16,13 +16,16 @@ import { nextTurn, isoTime } from '../../../platform/clock.ts';
 import { isDatabaseSetback, createGroupCommit, runInSavepoints, type Executor } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { findGraph } from '../automations.store.ts';
-import type { ConnectionType, Graph, Step } from '../graph.ts';
+import { findNextStep, findTrigger, stepAt, type Graph, type Step } from '../graph.ts';
 import { createTakeStep, Postponed, type StepResult } from './take-step.ts';
-import { recordEvents } from '../../../mail/events/index.ts';
+import { recordRunEvents } from '../../../mail/events/index.ts';
 import { countUsage } from '../../../tenancy/usage/index.ts';
 
 /** The run was canceled, or another process holds it. */
 class TakenOver extends Error {}
+
+/** The step was completed before, so that its effects must not be repeated. */
+class CompletedBefore extends Error {}
 
 interface Note {
   status: 'waiting' | 'completed' | 'failed';
@@ -87,7 +90,8 @@ class RunWriter {
       await this.#begin(tx, run);
       if (next) await this.#move(tx, run, { stepKey: next.key, dueAt: this.#now() });
       else await this.#end(tx, run, 'completed', null);
-      await this.#note(tx, run, step, { status: 'completed', output });
+      const isNew = await this.#note(tx, run, step, { status: 'completed', output });
+      if (!isNew) throw new CompletedBefore();
     });
   }
 
@@ -118,9 +122,9 @@ class RunWriter {
     await this.#recordEvents(tx, run, { status, completedAt: now, error });
   }
 
-  async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {
+  async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<boolean> {
     const at = this.#now();
-    await writeRunStep(tx, {
+    return writeRunStep(tx, {
       run_id: id,
       step_key: key,
       status,
@@ -133,22 +137,10 @@ class RunWriter {
 
   async #recordEvents(
     tx: Executor,
-    { id, team_id: teamId, automation_id, contact_id, started_at: startedAt }: RunRow,
+    run: RunRow,
     told: { status: 'running' | 'completed' | 'failed'; completedAt: number | null; error: string | null },
   ): Promise<void> {
-    const { status, completedAt, error } = told;
-    const at = this.#now();
-    const type = `automation.run.${status === 'running' ? 'started' : status}` as const;
-    const data = {
-      id,
-      automation_id,
-      contact_id,
-      status,
-      started_at: isoTime(Number(startedAt ?? at)),
-      completed_at: completedAt === null ? null : isoTime(completedAt),
-      error,
-    };
-    await recordEvents(tx, this.#world.ids, [{ teamId, type, subjectId: id, at, data }]);
+    await recordRunEvents(tx, this.#world.ids, [{ ...run, ...told }], this.#now());
   }
 
   #now(): number {
@@ -229,6 +221,10 @@ export function createRunExecutor(
         await writer.putBack(run, step, error);
         return 'waits';
       }
+      if (error instanceof CompletedBefore) {
+        await writer.fail(run, step, 'The step was completed before, so it is not repeated.');
+        return undefined;
+      }
       if (!(error instanceof Refusal)) throw error;
       await writer.fail(run, step, error.message);
       return undefined;
@@ -260,14 +256,6 @@ async function loadGraph({ db }: World, { id, automation_id: automationId, versi
   const graph = await findGraph(db, automationId, version);
   if (graph === undefined) throw new Error(`the version of the automation of the run ${id} is missing`);
   return JSON.parse(graph) as Graph;
-}
-
-const findTrigger = ({ steps }: Graph): Step | undefined => steps.find(({ type }) => type === 'trigger');
-const stepAt = ({ steps }: Graph, wanted: string): Step | undefined => steps.find(({ key }) => key === wanted);
-
-function findNextStep(graph: Graph, { key }: Step, branch: ConnectionType): Step | undefined {
-  const found = graph.connections.find(({ from, type }) => from === key && type === branch);
-  return found && stepAt(graph, found.to);
 }
 
 export type Automations = LeasedLoop;

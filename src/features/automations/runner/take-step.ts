@@ -4,19 +4,24 @@ import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
-import { listRuleFields, meetsRule, type RuleContact } from '../rules.ts';
-import type { Step, ConnectionType } from '../graph.ts';
+import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
+import { listRuleFields, listRuleFilters, meetsRule, type MeetsFilter, type RuleContact } from '../rules.ts';
+import type { Step, ConnectionType, STREAMS } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
+  beginEngagement,
   chooseByApi,
   contactNamed,
+  declaredFor,
+  filteredContacts,
   joinSegments,
   recordContactEvent,
   readPropertyValues,
   writeChange,
   mayMail,
   buildUnsubscribeLinks,
+  sampleLinks,
   type ContactRow,
   type WayOut,
   findSegment,
@@ -29,6 +34,8 @@ import {
   findDomainByName,
   findLinkOrigin,
   findSendingDomain,
+  findUnsubscribeAddress,
+  mayBeMade,
   maySend,
   type DomainRow,
 } from '../../../mail/domains/index.ts';
@@ -105,6 +112,7 @@ interface StepTexts {
   template: PublishedTemplate;
   /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
+  stream: SendConfig['stream'];
   topicId: string | null;
   properties: readonly PropertyRow[];
 }
@@ -112,7 +120,7 @@ interface StepTexts {
 /** A template as one step sends it, before the values of a contact are filled in. */
 interface StepMail {
   mail: MergedMail;
-  /** It has a topic or an unsubscribe link, so the footer, quota and switch of marketing mail apply. */
+  /** The footer, quota and switch of marketing mail apply. */
   isMarketing: boolean;
 }
 
@@ -131,12 +139,13 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 
 /** Composes the bodies of a step like those of a broadcast. */
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
-  const { template, topicId, properties } = step;
+  const { template, stream, topicId, properties } = step;
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
-  const { name, sender_name, postal_address } = team;
-  const madeFrom = JSON.stringify([step.teamId, subject, topicId, name, sender_name, postal_address, properties]);
+  const { name, sender_name, postal_address, default_language, language_property } = team;
+  const sender = [name, sender_name, postal_address, default_language, language_property];
+  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -145,10 +154,14 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const fallbacks = fallbacksIn(properties, team);
   const { bodies, isMarketing } = await world.texts.run(
     { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
-    [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
+    [
+      { html, text, template: template.content },
+      { team, properties, fallbacks },
+      { stream, topicId },
+    ],
   );
   const body = await readBody(world, { team_id: step.teamId, ...bodies });
-  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
+  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks, team }), isMarketing };
   if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
   else cache.delete(versionId);
   return made;
@@ -196,6 +209,8 @@ interface SendConfig {
   from?: string;
   reply_to?: string | string[];
   topic_id?: string | null;
+  /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
+  stream?: (typeof STREAMS)[number];
 }
 
 /**
@@ -212,14 +227,16 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
   const kind = isMarketing ? 'marketing' : 'transactional';
+  const isForced = use.stream === 'transactional';
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
   return {
     hasMail: true,
     async work(tx) {
-      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
+      const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      await beginEngagement(tx, teamId, [contactId]);
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run, ignoresChoices: isForced });
       } catch (error) {
         throw toPostponement(error, world.clock.now());
       }
@@ -248,30 +265,26 @@ interface PreparedStep {
   isMarketing: boolean;
 }
 
-async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: Mail): Promise<PreparedStep> {
+async function prepare(ctx: Ctx, world: World, mail: Mail): Promise<PreparedStep> {
   const { db, clock, ids } = world;
   const { teamId } = ctx;
-  const template = await findPublishedTemplate(db, teamId, use.template.id);
-  if (!template) throw notFoundInTeam(`template ${use.template.id}`);
-  const { version } = template;
-  const properties = await declaredProperties(db, teamId);
-  const step = { teamId, template, subject: use.subject, topicId, properties };
-  const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
-  const from = use.from ?? version.from ?? '';
-  const sender = parseMailbox(from);
-  if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
+  const { use, contact, topicId } = mail;
+  const { template, composed, given, from, senderDomain } = await composeFor(world, mail);
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
-  const domain = await findSendingDomain(world, teamId, sender.mailbox.domain);
-  if (!domain) throw notFoundInTeam(`domain ${sender.mailbox.domain}`);
-  if (!maySend(domain)) {
-    throw new Postponed(clock.now() + RETRY_DELAY_MS.domain, `The domain ${domain.name} is not verified for sending.`);
-  }
-  const composed = await composeStep(world, step);
+  const domain = await findSendingDomain(world, teamId, senderDomain);
+  if (!domain) throw notFoundInTeam(`domain ${senderDomain}`);
+  if (!maySend(domain)) throw waitsForDomain(world, domain);
   if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
   const origin = await findLinkOrigin(world, domain.id);
-  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, { contact, topicId, emailId: id });
+  const { headers, variables: links } = buildUnsubscribeLinks(world, origin, {
+    contact,
+    topicId,
+    emailId: id,
+    mailto: await findUnsubscribeAddress(world, domain),
+  });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
+  const { replyTo } = template.version;
   const draft = readEmail(
     {
       from,
@@ -279,14 +292,80 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
       subject,
       html: html === null && text === null ? '' : html,
       text,
-      reply_to: use.reply_to ?? (version.replyTo.length === 0 ? null : version.replyTo),
+      reply_to: use.reply_to ?? (replyTo.length === 0 ? null : replyTo),
       topic_id: topicId,
     },
     clock.now(),
   );
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
-  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const wayOut = use.stream === 'transactional' ? [] : headers;
+  const written = { ...draft, headers: [...draft.headers, ...wayOut] };
+  const send = { id, domain, templateId: template.id, contactId: contact.id, draft: written };
   return { send, isMarketing: composed.isMarketing };
+}
+
+const waitsForDomain = ({ clock }: World, { name }: DomainRow): Postponed =>
+  new Postponed(clock.now() + RETRY_DELAY_MS.domain, `The domain ${name} is not verified for sending.`);
+
+/** Reads the template of a step and the values for a contact; throws if the step can never be sent to it. */
+async function composeFor(world: World, { run, use, contact, topicId }: Mail) {
+  const { db } = world;
+  const { team_id: teamId } = run;
+  const template = await findPublishedTemplate(db, teamId, use.template.id);
+  if (!template) throw notFoundInTeam(`template ${use.template.id}`);
+  const { version } = template;
+  const properties = await declaredProperties(db, teamId);
+  const step = { teamId, template, subject: use.subject, stream: use.stream, topicId, properties };
+  const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
+  const from = use.from ?? version.from ?? '';
+  const sender = parseMailbox(from);
+  if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
+  return { template, composed: await composeStep(world, step), given, from, senderDomain: sender.mailbox.domain };
+}
+
+/** A mail as a step would send it now. */
+export interface StepPreview {
+  subject: string;
+  stream: (typeof STREAMS)[number];
+  /** The reason why the contact is skipped. */
+  skipped: string | undefined;
+  /** The reason why the step would wait. */
+  waits: string | undefined;
+}
+
+/** Renders the mail of a step for a contact. Writes nothing, and throws if the step would fail. */
+export async function previewSend(world: World, run: RunRow, config: object): Promise<StepPreview> {
+  const { db } = world;
+  const { team_id: teamId, contact_id: contactId } = run;
+  const use = config as SendConfig;
+  const topicId = use.topic_id?.toLowerCase() ?? null;
+  const contact = await contactNamed(db, teamId, contactId);
+  const { composed, given, senderDomain } = await composeFor(world, { run, use, contact, topicId });
+  const domain = await findDomainByName(db, teamId, senderDomain);
+  // A development server verifies the domain when the mail is sent.
+  const isMade = mayBeMade(world, domain);
+  if (!domain && !isMade) throw notFoundInTeam(`domain ${senderDomain}`);
+  const origin = domain ? await findLinkOrigin(world, domain.id) : world.origin();
+  const { subject } = renderStep(composed, contact, { given, links: sampleLinks(origin) });
+  const isForced = use.stream === 'transactional';
+  const skipped = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
+  const stream = composed.isMarketing ? 'marketing' : 'transactional';
+  const waits = await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing });
+  return { subject, stream, skipped, waits };
+}
+
+async function findDelay(
+  world: World,
+  { domain, isMarketing }: { domain: DomainRow | undefined; isMarketing: boolean },
+): Promise<string | undefined> {
+  if (domain && !maySend(domain)) return waitsForDomain(world, domain).reason;
+  try {
+    if (isMarketing) await mustBeSwitchedOn(world);
+  } catch (error) {
+    if (error instanceof Postponed) return error.reason;
+    throw error;
+  }
+  return undefined;
 }
 
 /** Postpones the step while marketing mail is switched off. Broadcasts are postponed in the same way. */
@@ -337,8 +416,6 @@ type Config = Readonly<Record<string, unknown>>;
 
 /** Returns a function that takes one step; it throws if the step can never succeed; the run then fails. */
 export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<StepResult> {
-  const { db } = world;
-
   return async (run, step) => {
     const { config } = step;
     switch (step.type) {
@@ -347,7 +424,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
       case 'delay':
         return delay(world, run, step);
       case 'condition':
-        return condition(run, config);
+        return takeBranch(world, run, config);
       case 'contact_update':
         return { work: (tx) => update(tx, run, config) };
       case 'add_to_segment':
@@ -359,23 +436,13 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     }
   };
 
-  async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<StepResult> {
-    const contact = await contactNamed(db, teamId, contactId);
-    const readField = createFieldReader(contact, await declaredProperties(db, teamId));
-    const isMet = meetsRule(config, readField);
-    if (isMet === undefined) {
-      const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
-      throw notFoundInTeam(`property ${field.replace(/^properties\./, '')}`);
-    }
-    return { branch: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
-  }
-
   /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */
   async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
-    const { team_id: teamId, contact_id: id, depth } = run;
+    const { team_id: teamId, contact_id: id, automation_id: automationId, depth } = run;
+    const by = { kind: 'automation', id: automationId };
     const before = await contactNamed(tx, teamId, id, true);
     const declared = await declaredProperties(tx, teamId);
-    const after = await writeChange(world, tx, { before, change, declared, source: 'api' });
+    const after = await writeChange(world, tx, { before, change, declared, source: 'api', by });
     if (differs(before, after)) await recordContactEvent(world, tx, 'contact.updated', after, depth + 1);
   }
 
@@ -390,7 +457,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   /** Sets a topic; one with double opt-in sends a confirmation email. */
   async function choose(
     tx: Executor,
-    { team_id: teamId, contact_id: id, depth }: RunRow,
+    { team_id: teamId, contact_id: id, automation_id: automationId, depth }: RunRow,
     config: Config,
   ): Promise<undefined> {
     const { topic_id: topic, subscription } = config as { topic_id: string; subscription: 'opt_in' | 'opt_out' };
@@ -398,8 +465,62 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     const live = await liveTopics(tx, teamId);
     const topicId = topic.toLowerCase();
     if (!live.some((one) => one.id === topicId)) throw notFoundInTeam('topic');
-    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, depth: depth + 1 });
+    const by = { kind: 'automation', id: automationId };
+    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, by, depth: depth + 1 });
   }
+}
+
+async function takeBranch(world: World, run: RunRow, config: Config): Promise<StepResult> {
+  const { isMet } = await evaluateCondition(world, run, config);
+  return { branch: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
+}
+
+/** Evaluates a condition for the contact of a run; throws if a property or a filter that it names was deleted. */
+export async function evaluateCondition(
+  world: World,
+  { team_id: teamId, contact_id: contactId }: RunRow,
+  config: Config,
+): Promise<{ isMet: boolean; readField: RuleContact; meets: MeetsFilter }> {
+  const { db } = world;
+  const contact = await contactNamed(db, teamId, contactId);
+  const readField = createFieldReader(contact, await declaredProperties(db, teamId));
+  const { meets, fault } = await readFilters(world, contact, listRuleFilters(config));
+  const isMet = meetsRule(config, readField, meets);
+  if (isMet === undefined) {
+    const field = listRuleFields(config).find((one) => readField(one) === undefined) ?? '';
+    if (field === '' && fault !== undefined) throw refuse('not_found', { say: fault });
+    throw notFoundInTeam(`property ${field.replace(/^properties\./, '')}`);
+  }
+  return { isMet, readField, meets };
+}
+
+/** Evaluates filters for a contact. A filter that names something deleted has a fault, and may be unknown. */
+async function readFilters(
+  world: World,
+  contact: ContactRow,
+  filters: readonly unknown[],
+): Promise<{ meets: MeetsFilter; fault: string | undefined }> {
+  if (filters.length === 0) return { meets: () => undefined, fault: undefined };
+  const declared = await declaredFor(world.db, contact.team_id, { filters, now: world.clock.now() });
+  const parsed = new Map(filters.map((filter) => [filter, parseFilter(filter, declared)]));
+  const seen = (
+    await filteredContacts(
+      world.db,
+      [contact],
+      [...parsed.values()].map(({ filter }) => filter),
+    )
+  ).get(contact.id);
+  const broken = [...parsed.values()].find(({ hasUnknown }) => hasUnknown);
+  const says = broken?.faults[0]?.message ?? 'A segment that the filter names uses something that was deleted.';
+  return {
+    fault: broken && `The filter of the condition cannot be evaluated: ${says}`,
+    meets(filter) {
+      const found = parsed.get(filter);
+      if (!found || !seen) return undefined;
+      if (meetsFilter(found.filter, seen)) return true;
+      return meetsFilter(found.negated, seen) ? false : undefined;
+    },
+  };
 }
 
 /** Waits the first time; the step is done when the run comes back to it. */
@@ -411,9 +532,14 @@ async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): 
     // This run was claimed before its wait was stored, so it must still wait.
     return Number(run.due_at) < end ? { waitsUntil: end } : { output };
   }
+  return { waitsUntil: findDelayEnd(config, clock.now()) };
+}
+
+/** Returns when a delay that begins now ends. One that ends at a time in the past ends at once. */
+export function findDelayEnd(config: Config, now: number): number {
   const { duration, until } = config as { duration?: string; until?: string };
-  const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : clock.now() + (durationMs(duration) ?? 0);
-  return { waitsUntil: Math.max(at ?? 0, clock.now()) };
+  const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : now + (durationMs(duration) ?? 0);
+  return Math.max(at ?? 0, now);
 }
 
 const differs = (before: ContactRow, after: ContactRow): boolean => !isDeepStrictEqual(own(before), own(after));

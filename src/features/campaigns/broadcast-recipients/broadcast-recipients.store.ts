@@ -43,8 +43,6 @@ export interface RecipientRow {
   /** A UUIDv7, which gives the order of the report. */
   id: string;
   contact_id: string | null;
-  /** Repeats contact_id if the broadcast may meet the contact more than once. */
-  walked_contact_id: string | null;
   /** Empty once the contact was erased. */
   email: string;
   /** The email, or null if the address was excluded. */
@@ -68,7 +66,7 @@ export type NewRecipientRow = Pick<
   RecipientRow,
   'broadcast_id' | 'email_key' | 'id' | 'contact_id' | 'email' | 'email_id' | 'excluded'
 > &
-  Partial<Pick<RecipientRow, 'variant' | 'walked_contact_id'>>;
+  Partial<Pick<RecipientRow, 'variant'>>;
 
 const NEW_COLUMNS = [
   'broadcast_id',
@@ -79,7 +77,6 @@ const NEW_COLUMNS = [
   'email_id',
   'excluded',
   'variant',
-  'walked_contact_id',
 ] as const;
 
 /** Makes sure that a contact that was just erased is not named again. */
@@ -111,18 +108,15 @@ export async function recipientsAmong(
   return new Set(rows.flatMap((row) => keysByStored.get(row.email_key) ?? []));
 }
 
-/**
- * Returns those of the contacts that the broadcast has already met, under any address; only if it walks its segment
- * more than once.
- */
-export async function walkedAmong(
+/** Returns those of the contacts that the broadcast has already met, under any address. */
+export async function contactsMet(
   db: Executor,
   broadcastId: string,
   contactIds: readonly string[],
 ): Promise<Set<string>> {
-  const among = uuidsIn(db.dialect, 'walked_contact_id', contactIds);
-  const sql = `select walked_contact_id as id from broadcast_recipients
-    where broadcast_id = ? and walked_contact_id is not null and ${among.sql}`;
+  const among = uuidsIn(db.dialect, 'contact_id', contactIds);
+  const sql = `select contact_id as id from broadcast_recipients
+    where broadcast_id = ? and contact_id is not null and ${among.sql}`;
   const rows = await db.all<{ id: string }>(sql, [broadcastId, among.value]);
   return new Set(rows.map(({ id }) => id));
 }
@@ -241,14 +235,6 @@ async function seenIn(
   return seen;
 }
 
-/** Returns the contacts that these emails went to; emails without a broadcast have none. */
-export async function contactsOfEmails(db: Executor, emailIds: readonly string[]): Promise<Map<string, string>> {
-  const among = uuidsIn(db.dialect, 'email_id', emailIds);
-  const sql = `select email_id, contact_id from broadcast_recipients where ${among.sql} and contact_id is not null`;
-  const rows = await db.all<{ email_id: string; contact_id: string }>(sql, [among.value]);
-  return new Map(rows.map((row) => [row.email_id, row.contact_id]));
-}
-
 /** Must match the conditions of the partial indexes. */
 const CONDITIONS: Record<RecipientType, string> = {
   sent: 'sent > 0',
@@ -348,6 +334,16 @@ export async function eraseRecipient(tx: Executor, teamId: string, emailKey: str
   const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
   const sql = `update broadcast_recipients set email_key = ?, email = '' where email_key = ? and ${theirs}`;
   return tx.run(sql, [erasedKey(emailKey), emailKey, teamId]);
+}
+
+/** Counts the rows in the reports of a team's broadcasts that keep the hash of an erased address. */
+export async function countErasedRecipients(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
+  const sql = `select count(*) as count from broadcast_recipients where ${theirs} and email_key = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, erasedKey(emailKey)]))?.count ?? 0);
 }
 
 /** Removes up to `limit` rows of a report together with the clicks of their recipients. Returns the number of rows. */

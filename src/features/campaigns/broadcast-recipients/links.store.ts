@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { hashLink } from '../../../protocol/contact-filter/index.ts';
 import type { BroadcastOutcome } from './outcome.ts';
 
 export interface LinkRow {
@@ -158,7 +158,7 @@ async function clickedLinks(tx: Executor, outcomes: readonly BroadcastOutcome[])
   for (const { emailId, link = '', isMachine } of clicks) {
     const broadcastId = broadcasts.get(emailId);
     if (broadcastId === undefined) continue;
-    const hash = createHash('sha256').update(link).digest('hex');
+    const hash = hashLink(link);
     const key = `${emailId} ${hash}`;
     const one = found.get(key) ?? { broadcastId, hash, url: link, emailId, clicks: 0, machineClicks: 0 };
     if (isMachine) one.machineClicks++;

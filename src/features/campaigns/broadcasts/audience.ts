@@ -4,7 +4,6 @@ import type { Store } from '../../../platform/store.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import {
   countByCondition,
-  declaredFor,
   findTopic,
   liveSegments,
   loadSegmentFilters,
@@ -106,7 +105,12 @@ export interface UnknownAudience {
 }
 
 /** Reads who gets a broadcast. A fault names the field whose segment was deleted or whose report is gone. */
-export async function loadAudience(db: Executor, teamId: string, target: Target): Promise<Audience | UnknownAudience> {
+export async function loadAudience(
+  db: Executor,
+  teamId: string,
+  target: Target,
+  now: number,
+): Promise<Audience | UnknownAudience> {
   const segmentIds = readSegments(target);
   const excludedIds = listIds(target.exclude_segment_ids);
   const live = await liveSegments(db, teamId, [...segmentIds, ...excludedIds]);
@@ -126,7 +130,7 @@ export async function loadAudience(db: Executor, teamId: string, target: Target)
   if (gone) return gone;
   const segments = segmentIds.flatMap((id) => rows.get(id) ?? []);
   const excludedSegments = excludedIds.flatMap((id) => rows.get(id) ?? []);
-  const filters = await loadSegmentFilters(db, [...segments, ...excludedSegments], await declaredFor(db, teamId));
+  const filters = await loadSegmentFilters(db, [...segments, ...excludedSegments], now);
   const [only, ...others] = filters.slice(0, segments.length);
   return {
     segments,

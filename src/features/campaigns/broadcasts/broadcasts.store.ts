@@ -254,6 +254,7 @@ const LISTED = [
   'topic_id',
   'status',
   'created_at',
+  'updated_at',
   'scheduled_at',
   'sent_at',
   'recipients',
@@ -277,6 +278,17 @@ export async function insertBroadcast(tx: Executor, row: NewBroadcastRow): Promi
 
 export const findBroadcast = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
   db.get<BroadcastRow>('select * from broadcasts where team_id = ? and id = ?', [teamId, id]);
+
+/** Returns those of the ids that are broadcasts of the team. */
+export async function broadcastsAmong(db: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string }>(`select id from broadcasts where team_id = ? and ${among.sql}`, [
+    teamId,
+    among.value,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
 
 /**
  * Locks a broadcast until the end of the transaction, so that of two calls that change its status the second one sees

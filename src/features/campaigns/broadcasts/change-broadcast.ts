@@ -5,6 +5,8 @@ import type {
 } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import {
+  mustMayAlter,
+  nextChangeAt,
   readAppName,
   readGrantId,
   readKeyId,
@@ -198,6 +200,8 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be changed', 400);
+    const isOwn = row.author_grant_id === readGrantId(actor);
+    mustMayAlter(actor, { isOwn });
     const content = readChangedContent(row, input);
     const isNew = (after: string | null, before: string | null) => (after === before ? null : after);
     mustBeOffered(store.config, isNew(content.pool, row.pool));
@@ -207,10 +211,10 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
       isListed: Array.isArray(input.segment_ids),
       isSent: false,
     });
-    const authorGrantId = row.author_grant_id === readGrantId(actor) ? row.author_grant_id : null;
+    const authorGrantId = isOwn ? row.author_grant_id : null;
     // A person who changes one field may not have seen what the app wrote into the others.
     const changedByApp = readAppName(actor) ?? row.changed_by_app;
-    await saveContent(tx, id, content, { authorGrantId, changedByApp, at: store.clock.now() });
+    await saveContent(tx, id, content, { authorGrantId, changedByApp, at: nextChangeAt(store.clock.now(), row) });
   });
   return broadcastNamed(id);
 }

@@ -2,7 +2,13 @@ import { expect, it } from 'vitest';
 import { previewMail } from './freeze-broadcast.ts';
 
 const LINKS = { UNSUBSCRIBE_URL: 'https://example.com/u', PREFERENCES_URL: 'https://example.com/p' };
-const TEAM = { name: 'Acme', sender_name: null, postal_address: null };
+const TEAM = {
+  name: 'Acme',
+  sender_name: null,
+  postal_address: null,
+  default_language: 'en',
+  language_property: null,
+} as const;
 
 /** Returns the mail of a contact without values. */
 function preview(html: string, previewText: string | null) {

@@ -5,13 +5,22 @@ import {
   escapeDefaults,
   hideVariables,
   parseMerge,
+  nameEncodings,
   showsAny,
+  writeMerge,
   type MergeText,
 } from '../../../protocol/merge.ts';
 import { textOfHtml } from '../../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { endOfBody, startOfBody } from '../../../protocol/html/index.ts';
-import { declaredProperties, type PropertyRow, type WayOut } from '../../audience/index.ts';
+import {
+  declaredProperties,
+  findLanguageProperty,
+  FOOTER_KEYS,
+  READER_TEXTS,
+  type PropertyRow,
+  type WayOut,
+} from '../../audience/index.ts';
 import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
 import {
@@ -280,8 +289,9 @@ function isSame(a: Inputs, b: Inputs): boolean {
 }
 
 function pickParts({ around: { previewText, team, properties }, shown }: Inputs) {
-  const { name, sender_name, postal_address } = team;
-  return { previewText, name, sender_name, postal_address, properties, images: shown.known };
+  const { name, sender_name, postal_address, default_language, language_property } = team;
+  const sender = { name, sender_name, postal_address, default_language, language_property };
+  return { previewText, sender, properties, images: shown.known };
 }
 
 /** Bodies for all recipients, before the merge variables are filled in. */
@@ -360,24 +370,32 @@ export const readFallbacks = (
  */
 function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
-  const written = text ?? (html === null ? null : textOfHtml(escapeDefaults(html)));
-  const withWayOut = addWayOut({ html, text: written }, around.team);
+  const written = text ?? (html === null ? null : textOfHtml(escapeDefaults(nameEncodings(html))));
+  const withWayOut = addWayOut({ html, text: written }, around);
   const preview = settledPreview(source.template, around);
   return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
 }
 
+/** The stream that a step names, and its topic. */
+export interface StepStream {
+  stream: 'marketing' | 'transactional' | undefined;
+  topicId: string | null;
+}
+
 /**
- * Composes the bodies of a mail that is sent to a single contact. Mail with a topic or an unsubscribe link is
- * marketing, and gets the footer if it lacks one. A missing text is made from the HTML when the mail is sent.
+ * Composes the bodies of a mail that is sent to a single contact. Unless the step names a stream, mail with a topic or an
+ * unsubscribe link is marketing. Marketing mail gets the footer if it lacks one. A missing text is made from the HTML
+ * when the mail is sent.
  */
 export function composeStepMail(
   source: Source,
   around: Omit<Around, 'previewText'>,
-  topicId: string | null,
-): { bodies: Bodies; isMarketing: boolean } {
+  { stream, topicId }: StepStream,
+): { bodies: Bodies; isMarketing: boolean; hasLink: boolean } {
   const bodies = settleBodies(source, around);
-  const isMarketing = topicId !== null || hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
-  return { bodies: isMarketing ? addWayOut(bodies, around.team) : bodies, isMarketing };
+  const hasLink = hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
+  const isMarketing = stream === undefined ? topicId !== null || hasLink : stream === 'marketing';
+  return { bodies: isMarketing ? addWayOut(bodies, around) : bodies, isMarketing, hasLink };
 }
 
 /**
@@ -392,11 +410,11 @@ function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodi
   };
 }
 
-function addWayOut({ html, text }: Bodies, team: Sender): Bodies {
+function addWayOut({ html, text }: Bodies, around: Pick<Around, 'team' | 'properties'>): Bodies {
   const isTextDone = text === null || (text === '' && html !== null) || hasWayOut(text);
   return {
-    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team),
-    text: isTextDone ? text : `${text}\n\n${footerText(team)}`,
+    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, around),
+    text: isTextDone ? text : `${text}\n\n${footerText(text, around)}`,
   };
 }
 
@@ -418,30 +436,21 @@ function settled(
   template: PublishedContent | undefined,
   { team, properties, fallbacks }: Omit<Around, 'previewText'>,
 ): string {
-  return written(
+  return writeMerge(
     parseMerge(text).map((part) => {
       if (typeof part === 'string') return part;
       // A default in the text replaces a missing address of the team.
       const own = template?.fallbacks.has(part.key) ? undefined : teamValue(part.key, team, properties);
-      if (own !== undefined) return { key: part.key, inlineDefault: own === '' ? (part.inlineDefault ?? '') : own };
+      if (own !== undefined) return { ...part, inlineDefault: own === '' ? (part.inlineDefault ?? '') : own };
       const key = builtInKey(part.key) ?? part.key;
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
       // The fallback of a property is specific to contacts, so it takes precedence over the template's.
       const hasOwn = !isTeamKey(part.key, properties) && Object.hasOwn(fallbacks, part.key.toLowerCase());
-      return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
+      return hasOwn ? { ...part, key } : { ...part, key, inlineDefault: withoutBraces(fallback) };
     }),
   );
 }
-
-/** Writes a parsed text back in the syntax that `parseMerge` reads. */
-const written = (text: MergeText): string =>
-  text
-    .map((part) => {
-      if (typeof part === 'string') return part;
-      return `{{{${part.key}${part.inlineDefault === undefined ? '' : `|${part.inlineDefault}`}}}}`;
-    })
-    .join('');
 
 /**
  * Inserts the text that mail programs show after the subject. The filler keeps the beginning of the body from being
@@ -449,24 +458,59 @@ const written = (text: MergeText): string =>
  */
 function withPreview(html: string, previewText: string): string {
   if (previewText.trim() === '') return html;
-  const shown = written(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));
+  const shown = writeMerge(parseMerge(previewText).map((part) => (typeof part === 'string' ? escapeHtml(part) : part)));
   const filler = '&#847;&zwnj;&nbsp;'.repeat(60);
   const hidden = `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;font-size:1px;line-height:1px">${shown}${filler}</div>`;
   const at = startOfBody(hideVariables(html));
   return html.slice(0, at) + hidden + html.slice(at);
 }
 
-function withFooter(html: string, team: Sender): string {
-  const { name, address } = listSenderLines(team);
+function withFooter(html: string, around: Pick<Around, 'team' | 'properties'>): string {
+  const { lines, language, unsubscribe } = composeFooter(around, {
+    hasAddress: showsAny(parseMerge(html), ADDRESS_KEYS),
+    escape: escapeHtml,
+  });
   const footer =
-    '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
-    `<p style="margin:0">${[name, ...address].map((line) => escapeHtml(line)).join('<br>')}</p>` +
-    '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
+    `<div lang="${language}" style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">` +
+    `<p style="margin:0">${lines.join('<br>')}</p>` +
+    `<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">${unsubscribe}</a></p></div>`;
   const at = endOfBody(hideVariables(html));
   return html.slice(0, at) + footer + html.slice(at);
 }
 
-function footerText(team: Sender): string {
-  const { name, address } = listSenderLines(team);
-  return ['-- ', name, ...address, 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
+function footerText(text: string, around: Pick<Around, 'team' | 'properties'>): string {
+  const { lines, unsubscribe } = composeFooter(around, {
+    hasAddress: [...collectKeys(parseMerge(text))].some((key) => ADDRESS_KEYS.includes(key.toUpperCase())),
+    escape: (line) => line,
+  });
+  return ['-- ', ...lines, `${unsubscribe}: {{{UNSUBSCRIBE_URL}}}`].join('\n');
+}
+
+const ADDRESS_KEYS = ['POSTAL_ADDRESS'];
+
+/**
+ * Returns the parts of the footer, without the postal address if the body shows it by its variable. If contacts have a
+ * language, what depends on it is a variable with the text in the language of the team as its default, which is escaped
+ * when it is merged.
+ */
+function composeFooter(
+  { team, properties }: Pick<Around, 'team' | 'properties'>,
+  { hasAddress, escape }: { hasAddress: boolean; escape: (line: string) => string },
+): { lines: string[]; language: string; unsubscribe: string } {
+  const { name, ...sender } = listSenderLines(team);
+  const address = hasAddress && isTeamKey('POSTAL_ADDRESS', properties) ? [] : sender.address;
+  const { default_language: language } = team;
+  const { unsubscribe } = READER_TEXTS[language];
+  if (findLanguageProperty(team, properties) === undefined) {
+    return { lines: [name, ...address].map(escape), language, unsubscribe: escape(unsubscribe) };
+  }
+  const variable = (key: string, inlineDefault: string): string => writeMerge([{ key, inlineDefault }]);
+  const postal = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const last = address.at(-1);
+  const country = postal && last !== undefined ? [variable(FOOTER_KEYS.country + postal.country, last)] : [];
+  return {
+    lines: [...[name, ...address.slice(0, -1)].map(escape), ...country],
+    language: variable(FOOTER_KEYS.language, language),
+    unsubscribe: variable(FOOTER_KEYS.unsubscribe, unsubscribe),
+  };
 }

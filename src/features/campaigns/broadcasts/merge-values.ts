@@ -1,7 +1,16 @@
 import type { PostalAddress } from '../../../contract/index.ts';
 import { collectKeys, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge.ts';
 import { shortLine } from '../../../protocol/mime-read/index.ts';
-import { type PropertyRow, readPropertyValues, type ContactRow, type WayOut } from '../../audience/index.ts';
+import {
+  fillFooter,
+  findContactLanguage,
+  findLanguageProperty,
+  formatPostalLines,
+  readPropertyValues,
+  type ContactRow,
+  type PropertyRow,
+  type WayOut,
+} from '../../audience/index.ts';
 import type { MergedBody, SharedValues } from '../../../mail/shared-bodies/index.ts';
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
@@ -14,16 +23,17 @@ const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
 const TEAM_KEYS: readonly string[] = ['SENDER_NAME', 'POSTAL_ADDRESS'];
 
 /** The values that a team prints as its name and address. */
-export type Sender = Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+export type Sender = Pick<
+  TeamRow,
+  'name' | 'sender_name' | 'postal_address' | 'default_language' | 'language_property'
+>;
 
-/** Lists the lines that name the sender of marketing mail, and its address. */
+/** Lists the lines that name the sender of marketing mail, and its address. The country is the last line. */
 export function listSenderLines(team: Sender): { name: string; address: string[] } {
   const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
-  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
-  const lines = [address?.line1, address?.line2, place, address?.country];
   return {
     name: withoutBraces(team.sender_name ?? team.name),
-    address: lines.filter((line): line is string => typeof line === 'string' && line !== '').map(withoutBraces),
+    address: address === undefined ? [] : formatPostalLines(address, team.default_language).map(withoutBraces),
   };
 }
 
@@ -147,9 +157,15 @@ export interface MergedMail extends Known {
   keys: ReadonlySet<string>;
   bodyKeys: ReadonlySet<string>;
   body: MergedBody;
+  /** The property that names the language of a contact. */
+  languageProperty: PropertyRow | undefined;
 }
 
-export function mergedMail(subject: string, body: MergedBody, { properties, fallbacks }: Known): MergedMail {
+export function mergedMail(
+  subject: string,
+  body: MergedBody,
+  { properties, fallbacks, team }: Known & { team: Pick<Sender, 'language_property'> },
+): MergedMail {
   const parsed = parseMerge(subject);
   const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...collectKeys(one ?? [])]));
   return {
@@ -159,6 +175,7 @@ export function mergedMail(subject: string, body: MergedBody, { properties, fall
     body,
     properties,
     fallbacks,
+    languageProperty: findLanguageProperty(team, properties),
   };
 }
 
@@ -192,7 +209,11 @@ export function mailFor(
   return {
     subject: renderSubject(mail.subject, rendered(own, links)),
     values: {
-      given: Object.fromEntries([...ofBody(own.given), ...ofBody(links)]),
+      given: Object.fromEntries([
+        ...ofBody(fillFooter(mail.bodyKeys, findContactLanguage(contact, mail.languageProperty))),
+        ...ofBody(own.given),
+        ...ofBody(links),
+      ]),
       fallbacks: Object.fromEntries(ofBody(own.fallbacks)),
     },
   };

@@ -1,6 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
-import type { Page, Executor } from '../../../platform/db/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
+import type { Store } from '../../../platform/store.ts';
 import { foldText, listPropertyKeys, type Filter } from '../../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { listClicks, linksPage, type LinkClicks } from '../broadcast-recipients/links.store.ts';
@@ -46,7 +47,7 @@ const SHOWN_MAX = 20;
  * fails.
  */
 async function checkZones(
-  db: Executor,
+  { db }: Pick<Store, 'db'>,
   teamId: string,
   { local_time: localTime, audience }: Pick<BroadcastContent, 'local_time'> & { audience: Audience | UnknownAudience },
 ): Promise<ZoneCheck[]> {
@@ -91,6 +92,7 @@ function presentBroadcastItem(row: ListedBroadcast) {
     status: row.status,
     changed_by_app: row.changed_by_app,
     created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
     // Absent until they are set, never null.
     ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),
     ...(row.sent_at !== null && { sent_at: isoTime(row.sent_at) }),
@@ -267,8 +269,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
-  const audience = await loadAudience(store.db, teamId, row);
-  const zones = await checkZones(store.db, teamId, { local_time: row.local_time, audience });
+  const audience = await loadAudience(store.db, teamId, row, store.clock.now());
+  const zones = await checkZones(store, teamId, { local_time: row.local_time, audience });
   const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;

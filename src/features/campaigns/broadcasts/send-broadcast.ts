@@ -2,7 +2,7 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { listBroadcastPools, type Config } from '../../../platform/config/index.ts';
 import { invalidField, notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
-import { readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
+import { mustBeUnchanged, readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
@@ -62,6 +62,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
       const row = await lockBroadcast(tx, teamId, id);
       if (!row) throw notFound('Broadcast');
       if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
+      mustBeUnchanged(actor, row, input.unchanged_since);
       await sendDraft(store, tx, row, {
         around,
         prepared,
@@ -160,7 +161,7 @@ export async function loadRequirements(store: Store, teamId: string, sent: Sent)
   const parsed = parseMailbox(sent.sender);
   // With `development.any_sender` this creates the domain, which the transaction of the send then finds.
   if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
-  const audience = await loadAudience(store.db, teamId, sent);
+  const audience = await loadAudience(store.db, teamId, sent, store.clock.now());
   const isKnown = !('failed' in audience);
   return {
     sending: await createSendSwitch(store)(),
@@ -188,7 +189,7 @@ export async function runGate(
           'postal_address',
           'The team has no postal address, which marketing mail must contain; set it with PATCH /team.',
         ),
-    await audienceItem(tx, teamId, row),
+    await audienceItem(tx, { teamId, row, now: store.clock.now() }),
     off
       ? bad('marketing', `Marketing mail is switched off on this installation${off.reason ? ` (${off.reason})` : ''}.`)
       : good('marketing', 'Marketing mail is switched on.'),
@@ -207,11 +208,14 @@ const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
     : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
 
 /** Checks the audience. A deleted topic excludes every contact, because none is opted in to it. */
-async function audienceItem(tx: Executor, teamId: string, sent: Sent): Promise<GateItem> {
-  const { topic_id: topicId } = sent;
-  const audience = await loadAudience(tx, teamId, sent);
+async function audienceItem(
+  tx: Executor,
+  { teamId, row, now }: { teamId: string; row: Sent; now: number },
+): Promise<GateItem> {
+  const { topic_id: topicId } = row;
+  const audience = await loadAudience(tx, teamId, row, now);
   if ('failed' in audience) return bad('segment', audience.message);
-  const removed = await findBeingRemoved(tx, listEarlier(sent));
+  const removed = await findBeingRemoved(tx, listEarlier(row));
   if (removed) {
     const name = JSON.stringify(removed.name);
     return bad(

@@ -6,7 +6,7 @@ import { formatListId } from '../../../protocol/mime/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
-  walkedAmong,
+  contactsMet,
   variantCounts,
   type ExclusionReason,
   type NewRecipientRow,
@@ -17,6 +17,7 @@ import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../b
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
+  beginEngagement,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
@@ -25,7 +26,13 @@ import {
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { findDomainByName, findDomain, findLinkOrigin, type DomainRow } from '../../../mail/domains/index.ts';
+import {
+  findDomainByName,
+  findDomain,
+  findLinkOrigin,
+  findUnsubscribeAddress,
+  type DomainRow,
+} from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
@@ -157,7 +164,7 @@ export async function sendPage(
       drafted.map(({ member }) => member.email_key),
     );
     const contactIds = drafted.map(({ member }) => member.id);
-    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
+    const met = isWalkedAgain(broadcast) ? await contactsMet(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     // Read again for each page, in its transaction: members of excluded segments and readers change while it is sent.
     const leftOut = await excludedAmong(
@@ -169,7 +176,7 @@ export async function sendPage(
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
     for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || walked?.has(member.id)) continue;
+      if (known.has(member.email_key) || met?.has(member.id)) continue;
       const reason =
         excluded.get(member.id) ??
         leftOut.get(member.id) ??
@@ -183,7 +190,6 @@ export async function sendPage(
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
-        walked_contact_id: walked ? member.id : null,
         variant: reason === undefined ? toVariant(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
@@ -194,6 +200,11 @@ export async function sendPage(
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
+    await beginEngagement(
+      tx,
+      teamId,
+      sends.flatMap(({ contactId }) => contactId ?? []),
+    );
     return acceptWithin(world, tx, ctx, sends, {
       kind: 'marketing',
       broadcastId,
@@ -237,6 +248,7 @@ function draftFor(
     contact,
     topicId: broadcast.topic_id,
     emailId: id,
+    mailto: route.mailto,
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
@@ -244,6 +256,7 @@ function draftFor(
     id,
     domain: route.domain,
     templateId: broadcast.template_id,
+    contactId: contact.id,
     shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
     draft: {
       headerMailboxes: {
@@ -289,6 +302,8 @@ export interface Route {
   mails: readonly MergedMail[];
   /** Origin of the unsubscribe links. */
   origin: string;
+  /** The address whose mail unsubscribes, if this server receives it. */
+  mailto: string | undefined;
 }
 
 /**
@@ -298,7 +313,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   const { db } = world;
   if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
   const { team_id: teamId, domain_id: domainId, body_id: bodyId } = broadcast;
-  const audience = await loadAudience(db, teamId, broadcast);
+  const audience = await loadAudience(db, teamId, broadcast, world.clock.now());
   if ('failed' in audience) return audience;
   const domain = domainId === null ? undefined : await findDomain(db, teamId, domainId);
   if (!domain) return { failed: 'domain_deleted' };
@@ -314,8 +329,9 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),
-    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
+    mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
+    mailto: await findUnsubscribeAddress(world, domain),
   };
 }
 

@@ -93,6 +93,8 @@ export interface ReviewedCall {
   bytes: number;
   /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
+  /** When the draft that the call sends or publishes was last changed; null if it sends none. */
+  draftAt: number | null;
   /** Samples the recipients of the broadcast that the call sends, to compare with `before`; null if it sends none. */
   sampleRecipients(before: AudienceSample | null): Promise<AudienceSample | null>;
   /** Ids of the objects that are shown, and of those that decide who gets the mail. */
@@ -177,6 +179,10 @@ const FILLS: Readonly<Record<string, Filled>> = {
   removeSuppressions: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
   sendEvent: ofAutomation,
+  createAutomationRun: ofAutomation,
+  retryAutomationRun: ofAutomation,
+  skipAutomationStep: ofAutomation,
+  retryAutomationRuns: ofAutomation,
   createAutomation: ofAutomation,
   updateAutomation: ofAutomation,
   // A condition that names a property or a topic matches other contacts once that is created or deleted.
@@ -187,7 +193,9 @@ const FILLS: Readonly<Record<string, Filled>> = {
   updateTopic: ofTopic,
   deleteTopic: ofTopic,
   updateTeam: async (_, { body }) =>
-    ['sender_name', 'postal_address'].some((field) => Object.hasOwn((body ?? {}) as object, field))
+    ['sender_name', 'postal_address', 'default_language', 'language_property'].some((field) =>
+      Object.hasOwn((body ?? {}) as object, field),
+    )
       ? [BROADCAST_TEXTS]
       : [],
 };

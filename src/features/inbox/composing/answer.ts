@@ -4,8 +4,10 @@ import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { readAttachments } from '../../../mail/emails/index.ts';
 import { inboxNamed } from '../inboxes.ts';
+import type { InboxRow } from '../store/rows.ts';
 import type { Accept, Idempotency } from '../../../mail/accept/index.ts';
 import { composeAnswer, composeForward, type ComposedMail, type WrittenMail } from './compose.ts';
+import { fillTemplate } from './fill-template.ts';
 import { mustFindOriginal, writtenFiles } from './original.ts';
 
 type Reply = BodyOf<'replyToInboxEmail'>;
@@ -30,7 +32,8 @@ export const replyToEmail = (
       ctx,
       async () => {
         const { inbox, ...found } = await find(ctx, call);
-        const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
+        const body = await filledReply(ctx, inbox, call);
+        const written = await writtenIn(ctx, body, { to: undefined, before: [] });
         return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
       },
       buildOptions(call),
@@ -58,7 +61,7 @@ export const forwardEmail = (
 /** Composes a reply as it would be sent now, without its attachments. */
 export async function previewReply(ctx: Ctx<World>, call: Call<Reply>): Promise<ComposedMail> {
   const { inbox, ...found } = await find(ctx, call);
-  const written = { ...wordsIn(call.body, undefined), files: [] };
+  const written = { ...wordsIn(await filledReply(ctx, inbox, call), undefined), files: [] };
   return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
 }
 
@@ -84,16 +87,22 @@ async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>
   return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
 }
 
+const filledReply = (ctx: Ctx<World>, inbox: InboxRow, { body, threadId, emailId }: Call<Reply>) =>
+  fillTemplate(ctx, body, { inbox, threadId, emailId });
+
+/** The fields of a body, once its template is rendered. */
+type Words = Pick<Reply, 'html' | 'text' | 'subject' | 'cc' | 'bcc' | 'headers' | 'attachments'>;
+
 const writtenIn = async (
   ctx: Ctx<World>,
-  body: Reply | Forward,
+  body: Words,
   { to, before }: { to: string[] | undefined; before: readonly { size: number }[] },
 ): Promise<WrittenMail> => ({
   ...wordsIn(body, to),
   files: await writtenFiles(ctx, readAttachments(body.attachments ?? []), before),
 });
 
-const wordsIn = (body: Reply | Forward, to: string[] | undefined): Omit<WrittenMail, 'files'> => ({
+const wordsIn = (body: Words, to: string[] | undefined): Omit<WrittenMail, 'files'> => ({
   to,
   cc: toList(body.cc),
   bcc: toList(body.bcc),

@@ -278,6 +278,7 @@ async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, 
         keys: idsToKeepOfSent(email.message_id, conversationIn(ours)),
         participants: participants.filter((address) => !sender.own.has(address)),
         subjectKey: subjectToKeep(parts.subject),
+        sentBy: ctx.actor.kind === 'session' ? ctx.actor.userId : undefined,
       });
     },
   };
@@ -315,6 +316,16 @@ interface Answering {
   thread: ThreadRow;
   original: Original;
   written: WrittenMail;
+}
+
+/** Returns the first recipient of a reply to an email, as a mailbox; undefined if nobody can get one. */
+export function findCustomer(
+  world: World,
+  inbox: InboxRow,
+  { thread, original }: Pick<Answering, 'thread' | 'original'>,
+): string | undefined {
+  const { own } = chooseSender(world, inbox, { threadId: thread.id, original });
+  return replyRecipients(original, { own, all: false }).to[0];
 }
 
 /** Composes a reply to an email of a thread: to its reply address, or to the recipients named instead. */
@@ -390,7 +401,9 @@ const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMess
 
 function mustHaveText({ html, text }: WrittenMail): void {
   if (html !== null || text !== null) return;
-  throw refuse('missing_required_field', { say: 'Missing required field: html or text. Send at least one of them.' });
+  throw refuse('missing_required_field', {
+    say: 'Missing required field: html or text. Send at least one of them, or a template.',
+  });
 }
 
 /** The author of the reply did not choose these recipients: the message names the fields that the author can change. */
@@ -445,6 +458,7 @@ interface Sending {
   keys: InboxMail['keys'];
   participants: readonly string[];
   subjectKey: string;
+  sentBy: string | undefined;
 }
 
 /**
@@ -522,7 +536,7 @@ const folderAfter = (folder: StoredFolder): StoredFolder =>
 
 const buildInboxMail = (
   email: EmailRow,
-  { inboxId, text, keys, participants, subjectKey }: Sending,
+  { inboxId, text, keys, participants, subjectKey, sentBy }: Sending,
   fileNames: readonly string[],
 ): InboxMail => ({
   inboxId,
@@ -530,6 +544,7 @@ const buildInboxMail = (
   emailId: email.id,
   direction: 'outbound',
   at: Number(email.created_at),
+  sentBy,
   from: email.sender,
   to: readList(email.to_list),
   cc: readList(email.cc_list),

@@ -2,7 +2,14 @@ import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
-import { readAppName, readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  mustBeUnchanged,
+  mustMayAlter,
+  nextChangeAt,
+  readAppName,
+  readGrantId,
+  type Ctx,
+} from '../../../tenancy/access/index.ts';
 import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
 import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';
 import {
@@ -14,6 +21,7 @@ import {
   recordDraftEvent,
   addressesIn,
   draftForEvent,
+  type DraftContent,
 } from '../drafts.ts';
 import {
   filesOfDrafts,
@@ -39,6 +47,7 @@ import {
 } from '../../../mail/accept/index.ts';
 import { recordEvents, type InboxEmailData } from '../../../mail/events/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import { fillTemplate, type FilledFor } from './fill-template.ts';
 import { composeAnswer, composeNew, type ComposedMail, type WrittenMail } from './compose.ts';
 import { reuseFiles, mustFindOriginal } from './original.ts';
 
@@ -58,13 +67,14 @@ export async function createDraft(
   const { store } = ctx;
   return accept.writeIdempotently(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
     const inbox = await inboxNamed(ctx, named);
-    const { thread_id, reply_to_email_id, attachments, ...written } = body;
+    const { thread_id, reply_to_email_id, attachments, ...given } = body;
     const threadId = thread_id?.toLowerCase();
     const emailId = reply_to_email_id?.toLowerCase();
-    if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
+    if (attachments === undefined && Object.keys(given).length === 0) throw nothingInIt();
     if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
-    const content = readDraftContent(EMPTY_DRAFT, written);
     const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
+    const written = await filledDraft(ctx, inbox, given, { ...EMPTY_DRAFT, threadId, emailId });
+    const content = readDraftContent(EMPTY_DRAFT, written);
     const files = await readyFiles(ctx, attachments ?? []);
     await mustHaveRoom(ctx, inbox, { isNew: true, files });
     const id = store.ids.uuid();
@@ -91,9 +101,11 @@ export async function updateDraft(
   { named, id, body }: { named: string; id: string; body: BodyOf<'updateInboxDraft'> },
 ) {
   const { store } = ctx;
-  const { attachments, ...written } = body;
+  const { attachments, ...given } = body;
   return accept.writeIdempotently(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
     const { inbox, row: found } = await mustFindDraft(ctx, named, id);
+    const { thread_id: threadId, reply_to_email_id: emailId } = found;
+    const written = await filledDraft(ctx, inbox, given, { ...found, threadId, emailId });
     // Checked before the files are fetched, too.
     readDraftContent(found, written);
     const files = await readyFiles(ctx, attachments ?? []);
@@ -103,10 +115,12 @@ export async function updateDraft(
       const row = await lockDraft(tx, inbox.id, found.id);
       if (!row) throw notFound('Draft');
       if (row.email_id !== null) throw alreadySent();
+      const isOwn = row.author_grant_id === readGrantId(ctx.actor);
+      mustMayAlter(ctx.actor, { isOwn });
       const before = await filesOfDrafts(tx, [row.id]);
       // Another change may have come in between: fields that this one does not name keep its values.
-      const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
-      if (row.author_grant_id !== readGrantId(ctx.actor)) now.author_grant_id = null;
+      const now = { ...row, ...readDraftContent(row, written), updated_at: nextChangeAt(store.clock.now(), row) };
+      if (!isOwn) now.author_grant_id = null;
       // A person who changes one field may not have seen what the app wrote into the others.
       now.changed_by_app = readAppName(ctx.actor) ?? row.changed_by_app;
       const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, changed_by_app, updated_at } = now;
@@ -124,9 +138,41 @@ export async function updateDraft(
   });
 }
 
+type WrittenDraft = Omit<BodyOf<'updateInboxDraft'>, 'attachments'>;
+
+/**
+ * Returns the fields of a draft with its template rendered. A draft of a new email without a subject gets that of the
+ * template.
+ */
+async function filledDraft(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  given: WrittenDraft,
+  before: Pick<DraftContent, 'to_list' | 'subject'> & Pick<FilledFor, 'threadId' | 'emailId'>,
+): Promise<Omit<WrittenDraft, 'template'>> {
+  if (!given.template) return given;
+  const { threadId, emailId } = before;
+  const now = readDraftContent({ ...EMPTY_DRAFT, ...before }, { to: given.to, subject: given.subject });
+  const [to] = addressesIn(now.to_list);
+  const { templateSubject, ...written } = await fillTemplate(ctx, given, {
+    inbox,
+    threadId,
+    emailId,
+    to,
+    subject: now.subject,
+  });
+  const isReply = threadId !== null && threadId !== undefined;
+  return {
+    ...written,
+    html: written.html ?? null,
+    text: written.text ?? null,
+    ...(isReply || now.subject !== null || templateSubject === undefined ? {} : { subject: templateSubject }),
+  };
+}
+
 const nothingInIt = () =>
   refuse('missing_required_field', {
-    say: 'A draft needs at least one of to, cc, bcc, subject, text, html and attachments.',
+    say: 'A draft needs at least one of to, cc, bcc, subject, text, html, template and attachments.',
   });
 
 const halfAnAnswer = () =>
@@ -220,10 +266,29 @@ export async function sendDraft(
 /** Composes the mail that sending the draft now would produce, with its files. */
 export async function previewDraft(
   ctx: Ctx<World>,
-  { named, id }: { named: string; id: string },
-): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[] }> {
+  { named, id, headers }: { named: string; id: string; headers: Record<string, string> | null },
+): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[]; updatedAt: number }> {
   const { inbox, row, files } = await mustFindDraft(ctx, named, id);
-  return { mail: await composed(ctx, inbox, { row, files, headers: null }), files };
+  return { mail: await composed(ctx, inbox, { row, files, headers }), files, updatedAt: Number(row.updated_at) };
+}
+
+/**
+ * Returns the bodies that the template of a new or changed draft renders to now, and the subject if it supplies that;
+ * undefined without a template.
+ */
+export async function previewDraftTemplate(
+  ctx: Ctx<World>,
+  { named, id, body }: { named: string; id: string | undefined; body: Partial<BodyOf<'createInboxDraft'>> },
+): Promise<Pick<WrittenDraft, 'html' | 'text' | 'subject'> | undefined> {
+  if (!body.template) return undefined;
+  const inbox = await inboxNamed(ctx, named);
+  const { thread_id: threadId, reply_to_email_id: emailId, attachments: _, ...given } = body;
+  const found = id === undefined ? undefined : (await mustFindDraft(ctx, named, id)).row;
+  const before = found
+    ? { ...found, threadId: found.thread_id, emailId: found.reply_to_email_id }
+    : { ...EMPTY_DRAFT, threadId: threadId?.toLowerCase(), emailId: emailId?.toLowerCase() };
+  const { html, text, subject } = await filledDraft(ctx, inbox, given, before);
+  return { html, text, ...(subject === undefined ? {} : { subject }) };
 }
 
 type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;
@@ -244,6 +309,7 @@ async function composeDraft(
   body: BodyOf<'sendInboxDraft'> | undefined,
 ): Promise<Composing> {
   if (row.email_id !== null) throw new Superseded();
+  mustBeUnchanged(ctx.actor, row, body?.unchanged_since);
   const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
   return {
     ...mail,

@@ -35,9 +35,18 @@ export const shownFolder = (folder: StoredFolder): Exclude<StoredFolder, 'snooze
 
 export const presentThreadLabel = ({ id, name, color }: Omit<ThreadLabelRow, 'thread_id'>) => ({ id, name, color });
 
+/** A member of the team who is writing a reply. */
+interface AnsweringPerson {
+  name: string;
+  email: string;
+  since: string;
+  is_caller: boolean;
+}
+
 export interface ThreadSurroundings {
   labels: readonly Omit<ThreadLabelRow, 'thread_id'>[];
   assignee: string | null;
+  answering: readonly AnsweringPerson[];
   hasDraft: boolean;
   direction: Direction;
 }
@@ -45,7 +54,10 @@ export interface ThreadSurroundings {
 const list = (json: string): string[] => JSON.parse(json) as string[];
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 
-export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, direction }: ThreadSurroundings) => ({
+export const presentThreadItem = (
+  row: ThreadRow,
+  { labels, assignee, answering, hasDraft, direction }: ThreadSurroundings,
+) => ({
   id: row.id,
   subject: textOrNull(row.subject),
   snippet: textOrNull(row.snippet),
@@ -63,6 +75,7 @@ export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, 
   folder: shownFolder(row.folder),
   assignee,
   snoozed_until: timeOrNull(row.snoozed_until),
+  answering: [...answering],
 });
 
 /** Address that programs may not reply to in the thread for now. */
@@ -73,7 +86,12 @@ interface Paused {
 
 export const presentThread = (
   row: ThreadRow,
-  { labels, assignee, loop }: Pick<ThreadSurroundings, 'labels' | 'assignee'> & { loop: Paused | undefined },
+  {
+    labels,
+    assignee,
+    answering,
+    loop,
+  }: Pick<ThreadSurroundings, 'labels' | 'assignee' | 'answering'> & { loop: Paused | undefined },
 ) => ({
   object: 'inbox_thread' as const,
   id: row.id,
@@ -83,6 +101,7 @@ export const presentThread = (
   read: row.is_read === 1,
   assignee,
   snoozed_until: timeOrNull(row.snoozed_until),
+  answering: [...answering],
   notes: row.notes,
   answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
 });

@@ -14,6 +14,7 @@ export async function removeThreadRows(tx: Executor, threadIds: readonly string[
   await tx.run(`delete from inbox_message_ids where ${among.sql}`, [among.value]);
   await tx.run(`delete from inbox_participants where ${among.sql}`, [among.value]);
   await tx.run(`delete from inbox_thread_labels where ${among.sql}`, [among.value]);
+  await tx.run(`delete from inbox_answering where ${among.sql}`, [among.value]);
   const drafts = await tx.all<{ id: string }>(
     `delete from inbox_drafts where thread_id is not null and ${among.sql} returning id`,
     [among.value],

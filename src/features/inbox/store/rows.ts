@@ -38,6 +38,7 @@ export interface InboxEmailRow {
   direction: Direction;
   is_read: number;
   has_attachment: number;
+  sent_by: string | null;
   from_text: string;
   to_text: string;
   cc_text: string;
@@ -83,6 +84,8 @@ export interface InboxMail {
   emailId: string;
   direction: Direction;
   at: number;
+  /** The signed-in person who sends it. */
+  sentBy?: string | undefined;
   from: string;
   to: readonly string[];
   cc: readonly string[];

@@ -102,7 +102,7 @@ export async function updateInboxThread(ctx: Ctx, named: string, threadId: strin
     const now = await updateThreadRow(tx, before, change);
     if (input.labels !== undefined) await setLabels(tx, ctx, now, input.labels);
     await recordEvents(tx, store.ids, await buildEvents(tx, ctx, before, now));
-    return presentWhole(tx, now, store.clock.now());
+    return presentWhole(ctx, tx, now);
   });
 }
 

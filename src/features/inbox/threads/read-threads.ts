@@ -1,7 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
-import type { Ctx } from '../../../tenancy/access/index.ts';
+import type { Actor, Ctx } from '../../../tenancy/access/index.ts';
 import {
   assigneesAmong,
   findThread,
@@ -18,6 +18,7 @@ import { presentThread, presentThreadItem, type ThreadSurroundings } from '../st
 import { passedSince } from '../store/automatic-answers.store.ts';
 import type { StoredFolder, ThreadRow } from '../store/rows.ts';
 import { inboxNamed } from '../inboxes.ts';
+import { listAnswering, type AnsweringRow } from '../store/answering.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
@@ -72,7 +73,7 @@ export const listIn = (text: string | undefined): string[] | undefined =>
 export const idsIn = (text: string | undefined): string[] | undefined => listIn(text?.toLowerCase());
 
 export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
-  const around = await loadSurroundings(ctx.store.db, ctx.teamId, rows);
+  const around = await loadSurroundings(ctx, ctx.store.db, rows);
   const ids = rows.map((row) => row.id);
   const drafts = await withDrafts(ctx.store.db, ids);
   const ours = await sentLast(ctx.store.db, ids);
@@ -84,12 +85,12 @@ export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
 
 export async function getInboxThread(ctx: Ctx, named: string, threadId: string) {
   const row = await threadNamed(ctx, named, threadId);
-  return presentWhole(ctx.store.db, row, ctx.store.clock.now());
+  return presentWhole(ctx, ctx.store.db, row);
 }
 
-export async function presentWhole(db: Executor, row: ThreadRow, now: number) {
-  const around = await loadSurroundings(db, row.team_id, [row]);
-  const loop = await answerLoopIn(db, row.id, now);
+export async function presentWhole(ctx: Ctx, db: Executor, row: ThreadRow) {
+  const around = await loadSurroundings(ctx, db, [row]);
+  const loop = await answerLoopIn(db, row.id, ctx.store.clock.now());
   return presentThread(row, { ...around(row), loop });
 }
 
@@ -102,25 +103,22 @@ export async function threadNamed(ctx: Ctx, named: string, threadId: string): Pr
 }
 
 async function loadSurroundings(
+  ctx: Ctx,
   db: Executor,
-  teamId: string,
   rows: readonly ThreadRow[],
-): Promise<(row: ThreadRow) => Pick<ThreadSurroundings, 'labels' | 'assignee'>> {
-  const labels = Map.groupBy(
-    await labelsOfThreads(
-      db,
-      rows.map((row) => row.id),
-    ),
-    (label) => label.thread_id,
-  );
+): Promise<(row: ThreadRow) => Pick<ThreadSurroundings, 'labels' | 'assignee' | 'answering'>> {
+  const ids = rows.map((row) => row.id);
+  const labels = Map.groupBy(await labelsOfThreads(db, ids), (label) => label.thread_id);
+  const findAnswering = await loadAnswering(ctx, db, ids);
   const assignees = await assigneesAmong(
     db,
-    teamId,
+    ctx.teamId,
     rows.flatMap((row) => row.assignee_id ?? []),
   );
   return ({ id, assignee_id: assigneeId }) => ({
     labels: labels.get(id) ?? [],
     assignee: assigneeId === null ? null : (assignees.get(assigneeId) ?? null),
+    answering: findAnswering(id),
   });
 }
 
@@ -247,3 +245,17 @@ export async function answerLoopIn(db: Executor, threadId: string, now: number):
   }));
   return findAnswerLoop(passed, now);
 }
+
+/** Loads who is writing replies in threads; returns a function that presents the people of one thread. */
+export async function loadAnswering({ store, teamId, actor }: Ctx, db: Executor, threadIds: readonly string[]) {
+  const rows = await listAnswering(db, { teamId, threadIds, at: store.clock.now() });
+  const byThread = Map.groupBy(rows, (row) => row.thread_id);
+  return (threadId: string) => (byThread.get(threadId) ?? []).map((row) => presentPerson(row, actor));
+}
+
+const presentPerson = ({ user_id: userId, name, email, since }: AnsweringRow, actor: Actor) => ({
+  name: name ?? email,
+  email,
+  since: isoTime(Number(since)),
+  is_caller: actor.kind === 'session' && actor.userId === userId,
+});

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../platform/clock.ts';
 import { listBroadcastPools } from '../../../platform/config/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
+import { parseFilter } from '../../../protocol/contact-filter/index.ts';
 import { createSendSwitch, readHostChange, readOwnHosts, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
 import { declaredFor, withoutLost } from '../../audience/index.ts';
 import { COUNTED_MAX, buildFinding, type Finding } from '../../../platform/finding.ts';
@@ -267,18 +267,23 @@ async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefin
  * Reports broadcasts to segments that name something deleted: such a condition matches nobody, so fewer contacts get
  * the mail than intended.
  */
-async function findBrokenSegments({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
-  const declared = new Map<string, Declared>();
+async function findBrokenSegments({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
   const broken: WaitingBroadcast[] = [];
-  for (const row of await broadcastsToFilters(db, { teamId })) {
-    if (row.id === broken.at(-1)?.id) continue;
-    const known = declared.get(row.team_id) ?? (await declaredFor(db, row.team_id));
-    declared.set(row.team_id, known);
-    if (parseFilter(JSON.parse(row.filter), withoutLost(row, known)).faults.length > 0) broken.push(row);
+  const waiting = (await broadcastsToFilters(db, { teamId })).map((row) => ({
+    row,
+    filter: JSON.parse(row.filter) as unknown,
+  }));
+  for (const [team, group] of Map.groupBy(waiting, ({ row }) => row.team_id)) {
+    const filters = group.map(({ filter }) => filter);
+    const known = await declaredFor(db, team, { filters, now: clock.now() });
+    for (const { row, filter } of group) {
+      if (row.id === broken.at(-1)?.id) continue;
+      if (parseFilter(filter, withoutLost(row, known)).hasUnknown) broken.push(row);
+    }
   }
   const [first] = broken;
   if (!first) return [];
-  const deleted = 'uses a property or topic that was deleted';
+  const deleted = 'uses something that was deleted';
   const one =
     teamId === undefined
       ? `The broadcast ${first.id} waits for a segment whose filter ${deleted}.`

@@ -2,6 +2,7 @@ import { eraseEvents } from '../../../mail/events/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
+  deleteExpiredAnswering,
   lockThread,
   removeDeletedRows,
   removeThreadRows,
@@ -26,11 +27,12 @@ export interface KeptInboxes {
 }
 
 /**
- * Wakes snoozed threads that are due, empties the trash and removes the rows of deleted inboxes and labels. A run does
- * a part of it; it may be interrupted anywhere, and the next one continues.
+ * Wakes snoozed threads that are due, empties the trash and removes the rows of deleted inboxes and labels and
+ * expired announcements of replies. A run does a part of it; it may be interrupted anywhere, and the next one continues.
  */
 export async function keepInboxes(store: Store): Promise<KeptInboxes> {
   const woken = await inBatches(() => wake(store));
+  await deleteExpiredAnswering(store.db, store.clock.now());
   // Removal deletes files too, and those of a copy are also the files of the original.
   if (await isUnconfirmedCopy(store)) return { woken, emptied: 0, removed: 0 };
   return {

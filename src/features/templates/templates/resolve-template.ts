@@ -100,10 +100,10 @@ export async function resolveTemplate(store: Store, teamId: string, use: Templat
   if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
   if (!isRow(found)) return render(template.id, found, { use, values: readSendValues(found, use) });
   // Refusals and rendering need only these.
-  const { id, variables = null, subject = null } = use;
+  const { id, variables = null, subject = null, offered } = use;
   return store.texts.run(
     { teamId, chars: countChars(found), task: renderTemplate, isPatient: true },
-    { templateId: template.id, row: found, use: { id, variables, subject } },
+    { templateId: template.id, row: found, use: { id, variables, subject, offered } },
   );
 }
 
@@ -159,11 +159,22 @@ function unpublished(id: string) {
 interface SendValues {
   given: ReadonlyMap<string, string>;
   fallbacks: ReadonlyMap<string, string>;
+  /** Untrusted senders may have written some of the values. */
+  areForeign: boolean;
 }
 
 function readSendValues(version: PublishedVersion, use: TemplateUse): SendValues {
   const rendersSubject = (use.subject ?? undefined) === undefined;
-  return { given: readValues(version, use.variables ?? {}, { rendersSubject }), fallbacks: version.fallbacks };
+  const own = use.variables ?? {};
+  const offered = Object.entries(use.offered ?? {}).filter(
+    ([key]) => version.variables.get(key)?.type === 'string' && !Object.hasOwn(own, key),
+  );
+  const variables = { ...Object.fromEntries(offered), ...own };
+  return {
+    given: readValues(version, variables, { rendersSubject }),
+    fallbacks: version.fallbacks,
+    areForeign: offered.length > 0,
+  };
 }
 
 function render(
@@ -173,7 +184,7 @@ function render(
 ): ResolvedTemplate {
   const ownSubject = use.subject ?? undefined;
   mustFit(version, values);
-  const html = renderMerge(version.html, values, { escape: 'html' });
+  const html = renderMerge(version.html, values, { escape: 'html', areForeign: values.areForeign });
   const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
   const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
   if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);

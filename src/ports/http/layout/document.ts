@@ -1,8 +1,8 @@
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { createHash } from 'node:crypto';
 
-export const documentStart = (title: string, style: string): string => `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+export const documentStart = (title: string, style: string, language = 'en'): string => `<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><meta name="robots" content="noindex, nofollow">
 <title>${escapeHtml(title)}</title><style>${style}</style></head>
 <body>`;
@@ -11,8 +11,8 @@ export const documentEnd = `</body></html>
 `;
 
 /** Renders a page around its content; `content` is HTML already. */
-export const renderDocument = (title: string, content: string, style: string): string =>
-  documentStart(title, style) + content + documentEnd;
+export const renderDocument = (title: string, content: string, style: string, language = 'en'): string =>
+  documentStart(title, style, language) + content + documentEnd;
 
 /** Isolates text of other people, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;

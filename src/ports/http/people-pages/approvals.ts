@@ -39,6 +39,7 @@ function renderContent({ content }: AnswerOf<'getApproval'>): string {
   if (content === null) return '';
   return [
     content.is_changed ? renderAlert(CHANGED) : '',
+    renderObjects(content),
     renderAudience(content),
     renderSender(content),
     ...content.messages.map(renderMessage),
@@ -74,6 +75,22 @@ function renderMessage(message: ApprovalMessage): string {
     Attachments: files.join(', '),
   });
   return `<h2>${TITLES[kind]}</h2>${rows}${renderBodies(message)}`;
+}
+
+/** Renders the names of the objects that the call names by ids. */
+function renderObjects({ objects }: ApprovalContent): string {
+  if (objects.length === 0) return '';
+  const rows = objects.map(
+    ({ field, id, name }) =>
+      `<div><dt>${escapeHtml(nameField(field))}</dt><dd>${bdi(name)} <span class="quiet">${bdi(id)}</span></dd></div>`,
+  );
+  return `<h2>What it refers to</h2><dl>${rows.join('')}</dl>`;
+}
+
+/** Returns a field of the API in words, such as `Contact property` for `contact_property_id`. */
+function nameField(field: string): string {
+  const words = field.replace(/_id$/, '').replaceAll('_', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 /** Renders the current recipients of a broadcast. The app cannot add contacts before the decision. */
@@ -189,10 +206,10 @@ function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
 /** Names the first recipient or segment with the number of recipients, the subject, and the fields that change. */
 function describeAbout(about: AnswerOf<'listApprovals'>['data'][number]['about']): string {
   if (about === null) return '';
-  const { to, recipients, subject, changes } = about;
+  const { to, recipients, subject, changes, object } = about;
   const count = recipients === null || recipients === 1 ? '' : ` (${recipients} recipients)`;
   const parts = [
-    to === null ? '' : `To ${to}${count}`,
+    to === null ? (subject === null ? (object ?? '') : '') : `To ${to}${count}`,
     subject === null ? '' : `Subject: ${subject}`,
     changes.length === 0 ? '' : `Changes: ${changes.join(', ')}`,
   ];

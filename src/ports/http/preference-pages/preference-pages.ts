@@ -7,14 +7,21 @@ import {
   choiceToken,
   openPreferenceLink,
   SAMPLE_TOKEN,
+  confirmSignUp,
+  readAcceptLanguage,
+  readSignUp,
   readPreferences,
+  type Language,
   type PreferenceChange,
   type Preferences,
+  type SignUp,
 } from '../../../features/audience/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
+import { readForm } from './read-form.ts';
+import { createSignUpPages, redirectTo, renderClosed } from './sign-up-pages.ts';
 import {
-  preferencePageHeaders,
   renderBusy,
   renderConfirmation,
   renderMethodRefused,
@@ -23,63 +30,21 @@ import {
   renderSample,
   renderTooLarge,
   renderUnsubscribe,
+  withHeaders,
+  type Answer,
   type Done,
 } from './render.ts';
 
-/** Limit of a form. Our largest form has two ids for each of two hundred topics. */
-const FORM_BYTES_MAX = 64 * 1024;
-
-/** Reads a form in either encoding of browsers and mail programs; undefined if it is too large or broken off. */
-async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
-  const body = await readBody(request);
-  if (!body) return undefined;
-  const type = request.headers['content-type'] ?? '';
-  const boundary = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(type);
-  const text = body.toString('utf8');
-  return boundary ? parseMultipart(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
-}
-
-/** Reads a body; undefined if it is too large or broken off. Bytes beyond the limit are dropped, so that the sender reads the response. */
-function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= FORM_BYTES_MAX) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    request.on('end', () => resolve(length <= FORM_BYTES_MAX ? Buffer.concat(chunks) : undefined));
-    request.on('close', () => resolve(undefined));
-    request.on('error', () => resolve(undefined));
-  });
-}
-
-/** Reads the fields of a multipart form (RFC 7578), as far as short fields need it. */
-function parseMultipart(text: string, boundary: string): URLSearchParams {
-  const fields = new URLSearchParams();
-  for (const part of text.split(`--${boundary}`).slice(1)) {
-    const end = /\r?\n\r?\n/.exec(part);
-    const name = end && /\bname="?([^"\r\n;]{1,100})"?/i.exec(part.slice(0, end.index))?.[1];
-    if (name) fields.append(name, part.slice(end.index + end[0].length).replace(/\r?\n$/, ''));
-  }
-  return fields;
-}
-
 /** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
-const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
+const FORM = /^\/(unsubscribe|preferences|confirm|subscribe)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
 interface Page {
   link: PreferenceLink;
   name: PageName;
   token: string;
-}
-
-interface Answer {
-  status: number;
-  html: string;
-  headers?: Record<string, string>;
+  /** The language that the browser prefers. */
+  preferred: Language | undefined;
 }
 
 /**
@@ -91,16 +56,21 @@ interface Answer {
 export function createPreferencePages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   const clientAddress = createClientAddress(world.config.http.trusted_proxies);
   const rateLimit = createRateLimit(world);
+  const signUpPages = createSignUpPages(world, rateLimit);
   return (request, response) => {
     const [, name, token = ''] = FORM.exec(request.url ?? '') ?? [];
     if (name === undefined) return false;
-    void answerRequest(request, name as PageName, token)
-      .catch((error: unknown) => renderFailure(world, name, error))
-      .then(({ status, html, headers = {} }) => {
+    const answered =
+      name === 'subscribe'
+        ? signUpPages.answer(request, { formId: token, client: bucketOfAddress(clientAddress(request)) })
+        : answerRequest(request, name as PageName, token);
+    void answered
+      .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
+      .then(({ status, html, headers }) => {
         // An unread part of the body would be parsed as the next request.
         if (!request.complete) response.shouldKeepAlive = false;
         const bytes = Buffer.from(html);
-        response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });
+        response.writeHead(status, { ...headers, 'content-length': bytes.length });
         response.end(request.method === 'HEAD' ? undefined : bytes);
       });
     return true;
@@ -108,25 +78,31 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
   async function answerRequest(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
     const { method = '' } = request;
+    const preferred = readAcceptLanguage(request.headers['accept-language']);
+    const language = preferred ?? 'en';
     if (!['GET', 'HEAD', 'POST'].includes(method)) {
-      return { status: 405, html: renderMethodRefused(), headers: { allow: 'GET, HEAD, POST' } };
+      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
     }
     const opened = openPreferenceLink(world, token);
-    const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
+    const link = opened && (opened.kind !== 'choice') === (name === 'confirm') ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
-      return { status: 429, html: renderBusy(), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
+      return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
     }
-    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, html: renderSample() };
-    if (!link) return { status: 404, html: renderNoLink() };
-    if (method !== 'POST') return show({ link, name, token }, await readPreferences(world, link));
+    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
+    if (!link) return { status: 404, ...renderNoLink(language) };
+    const page = { link, name, token, preferred };
+    if (method !== 'POST')
+      return link.kind === 'sign_up' ? showSignUp(page) : show(page, await readPreferences(world, link));
     const form = await readForm(request);
-    if (!form) return { status: 413, html: renderTooLarge() };
-    return applyChange({ link, name, token }, form);
+    if (!form) return { status: 413, ...renderTooLarge(language) };
+    return applyChange(page, form);
   }
 
   async function applyChange(page: Page, fields: URLSearchParams): Promise<Answer> {
     const { link, name } = page;
+    if (link.kind === 'sign_up')
+      return readChange(name, fields) ? confirm(page) : { ...(await showSignUp(page)), status: 400 };
     const isOneClick = name === 'unsubscribe' && isOneClickForm(fields);
     const change = isOneClick ? ({ do: 'unsubscribe' } as const) : readChange(name, fields);
     if (!change) return { ...show(page, await readPreferences(world, link)), status: 400 };
@@ -134,11 +110,41 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     return show(page, await changePreferences(world, link, change, source), toDone(change));
   }
 
-  function show({ link, name, token }: Page, preferences: Preferences | undefined, done?: Done): Answer {
-    if (!preferences) return { status: 404, html: renderNoLink() };
+  /** Shows the page of a confirmation link of a form. */
+  async function showSignUp(page: Page): Promise<Answer> {
+    return presentSignUp(page, await readSignUp(world, page.link));
+  }
+
+  async function confirm(page: Page): Promise<Answer> {
+    try {
+      const signUp = await confirmSignUp(world, page.link);
+      const { confirmedUrl = null } = signUp ?? {};
+      const isDone = signUp?.topic?.subscription === 'opt_in';
+      return isDone && confirmedUrl !== null ? redirectTo(confirmedUrl) : presentSignUp(page, signUp, 'subscribed');
+    } catch (error) {
+      // The plan of the team has no room for another contact.
+      if (!(error instanceof Refusal)) throw error;
+      world.log.warn({ teamId: page.link.teamId, because: error.message }, 'a sign-up could not be confirmed');
+      return { status: 409, ...renderClosed(page.preferred ?? 'en') };
+    }
+  }
+
+  function presentSignUp(page: Page, signUp: SignUp | undefined, done?: Done): Answer {
+    if (!signUp) return { status: 404, ...renderNoLink(page.preferred ?? 'en') };
+    const language = page.preferred ?? signUp.team.default_language;
+    const action = `/confirm/${page.token}`;
+    const choices = `/preferences/${choiceToken(world, signUp.choices)}`;
+    const redirectsTo = signUp.confirmedUrl;
+    return { status: 200, ...renderConfirmation({ ...signUp, language, action, choices, done, redirectsTo }) };
+  }
+
+  function show(page: Page, preferences: Preferences | undefined, done?: Done): Answer {
+    const { link, name, token, preferred } = page;
+    if (!preferences) return { status: 404, ...renderNoLink(preferred ?? 'en') };
+    const language = preferences.language ?? preferred ?? preferences.team.default_language;
     const action = `/${name}/${token}`;
     const choices = `/preferences/${choiceToken(world, link)}`;
-    return { status: 200, html: RENDER[name]({ ...preferences, action, choices, done }) };
+    return { status: 200, ...RENDER[name]({ ...preferences, language, action, choices, done }) };
   }
 }
 
@@ -167,8 +173,11 @@ function toDone(change: PreferenceChange): Done {
   return change.do === 'subscribe' || change.do === 'subscribe_all' ? 'subscribed' : 'unsubscribed';
 }
 
-function renderFailure(world: World, page: string, error: unknown): Answer {
+const preferredLanguage = (request: IncomingMessage): Language =>
+  readAcceptLanguage(request.headers['accept-language']) ?? 'en';
+
+function renderFailure(world: World, error: unknown, { page, language }: { page: string; language: Language }): Answer {
   const isSetback = isDatabaseSetback(error);
   world.log.error({ err: error, page }, isSetback ? 'storage is not available' : 'a preference page failed');
-  return { status: isSetback ? 503 : 500, html: renderBusy() };
+  return { status: isSetback ? 503 : 500, ...renderBusy(language) };
 }

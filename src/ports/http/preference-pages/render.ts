@@ -1,172 +1,237 @@
 import type { PostalAddress } from '../../../contract/index.ts';
-import type { Preferences, TopicPreference } from '../../../features/audience/index.ts';
+import {
+  fillHtml,
+  fillText,
+  formatPostalLines,
+  READER_TEXTS,
+  type Language,
+  type Preferences,
+  type ReaderTexts,
+  type TopicPreference,
+} from '../../../features/audience/index.ts';
+import type { TeamRow } from '../../../tenancy/teams/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
+import { buildPageStyle, readImageSource, renderBrand, renderWords } from './look.ts';
 
-/** Headers of these pages. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
-export const preferencePageHeaders = {
-  ...privatePageHeaders(`default-src 'none'; style-src ${hashStyle(formStyle)}; base-uri 'none'; form-action 'self'`),
-  'content-type': 'text/html; charset=utf-8',
-};
+/** A page with the headers that it needs. */
+export interface RenderedPage {
+  html: string;
+  headers: Record<string, string>;
+}
 
-/** Renders a page. `main` and `footer` are HTML already. */
-const renderPage = (title: string, main: string, footer = ''): string =>
-  renderDocument(
-    title,
-    `<main><h1>${bdi(title)}</h1>
-${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`,
-    formStyle,
-  );
+export interface Answer extends RenderedPage {
+  status: number;
+}
+
+export const withHeaders = (page: RenderedPage, headers: Record<string, string>): RenderedPage => ({
+  ...page,
+  headers: { ...page.headers, ...headers },
+});
+
+/** Returns the headers of a page. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
+function buildHeaders(
+  style: string,
+  { imageSource, redirectsTo = null }: { imageSource?: string | undefined; redirectsTo?: string | null },
+): Record<string, string> {
+  const images = imageSource === undefined ? '' : `img-src ${imageSource}; `;
+  // Browsers also apply it to where a form leads on.
+  const target = redirectsTo === null ? '' : ` ${new URL(redirectsTo).origin}`;
+  const policy = `default-src 'none'; ${images}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'${target}`;
+  return { ...privatePageHeaders(policy), 'content-type': 'text/html; charset=utf-8' };
+}
+
+export interface Titled {
+  title: string;
+  language: Language;
+}
+
+interface PageFrame {
+  style?: string;
+  imageSource?: string | undefined;
+  header?: string;
+  footer?: string;
+  /** The address of a page to which a form of the page leads on. */
+  redirectsTo?: string | null;
+}
+
+/** Returns what the pages of a team have around their content. */
+export const frameTeamPage = (team: TeamRow, language: Language): PageFrame => ({
+  style: buildPageStyle(team),
+  imageSource: readImageSource(team),
+  header: renderBrand(team, senderName({ team })),
+  footer: renderFooter(team, language),
+});
+
+/** Renders a page. `main` and what `around` has are HTML already. */
+export function renderPage({ title, language }: Titled, main: string, around: PageFrame = {}): RenderedPage {
+  const { style = formStyle, header = '', footer = '' } = around;
+  const content = `${header}<main><h1>${bdi(title)}</h1>
+${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`;
+  return { html: renderDocument(title, content, style, language), headers: buildHeaders(style, around) };
+}
 
 /** The change that was just made, which the page reports first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
 
-interface Shown extends Preferences {
+export interface Shown extends Omit<Preferences, 'language'> {
+  language: Language;
   /** The URL that the page's forms post to. */
   action: string;
   /** The URL of the preference page. */
   choices: string;
   done: Done;
+  /** The page to which the buttons lead on, if it is not one of ours. */
+  redirectsTo?: string | null;
 }
 
+export type TextKey = keyof ReaderTexts;
+
+/** Returns the names that texts mention, as `put` writes them. */
+function listNames(shown: Shown, put: (text: string) => string): Record<string, string> {
+  return {
+    sender: put(senderName(shown)),
+    topic: put(shown.topic?.name ?? ''),
+    email: put(shown.contact?.email ?? ''),
+  };
+}
+
+/** Returns a text of a page as HTML. */
+function say(shown: Shown, key: TextKey): string {
+  const names = { ...listNames(shown, bdi), email: `<strong>${bdi(shown.contact?.email ?? '')}</strong>` };
+  return fillHtml(READER_TEXTS[shown.language][key], names);
+}
+
+const sayParagraph = (shown: Shown, key: TextKey): string => `<p>${say(shown, key)}</p>`;
+
 /** Renders the page of an unsubscribe link, on which a reader leaves the topic of the mail, or everything. */
-export function renderUnsubscribe(shown: Shown): string {
+export function renderUnsubscribe(shown: Shown): RenderedPage {
   const { contact, topic, done } = shown;
   if (!contact) return renderErased(shown, 'unsubscribe');
-  const more = topic ? CHOOSE_OR_LEAVE : 'Manage your email preferences';
+  const more = topic ? 'manageOrLeave' : 'managePreferences';
   if (!shown.isUnsubscribed && topic?.subscription !== 'opt_out') {
-    const what = topic ? topic.name : `all email from ${senderName(shown)}`;
-    return renderTeamPage(shown, `Unsubscribe from ${what}`, [
-      renderStatus(done === 'subscribed' ? 'Done. You are subscribed again.' : ''),
-      `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
-      renderForm(shown, 'unsubscribe', renderButton('Unsubscribe')),
+    return renderTeamPage(shown, topic ? 'unsubscribeFromTopic' : 'unsubscribeFromAll', [
+      done === 'subscribed' ? renderStatus(shown, 'subscribedAgain') : '',
+      renderWords(shown.team, shown.team.page_intro),
+      sayParagraph(shown, topic ? 'receivesTopic' : 'receivesAll'),
+      renderForm(shown, 'unsubscribe', renderButton(shown, 'unsubscribe')),
       renderChoicesLink(shown, more),
     ]);
   }
   // A contact who left everything subscribes again on the page that lists everything.
   const isOneStepBack = shown.mayJoin && !(topic && shown.isUnsubscribed);
-  return renderTeamPage(shown, 'You are unsubscribed', [
-    renderStatus(done === 'unsubscribed' ? 'Done.' : ''),
-    `<p>${renderEmail(shown)} will no longer receive ${shown.isUnsubscribed ? `email from ${bdi(senderName(shown))}` : renderSubject(shown)}.</p>`,
-    isOneStepBack ? renderForm(shown, 'subscribe', renderButton('Subscribe again', 'second')) : '',
+  return renderTeamPage(shown, 'unsubscribed', [
+    done === 'unsubscribed' ? renderStatus(shown, 'done') : '',
+    sayParagraph(shown, topic && !shown.isUnsubscribed ? 'receivesTopicNoMore' : 'receivesNothingMore'),
+    renderWords(shown.team, shown.team.page_goodbye),
+    isOneStepBack ? renderForm(shown, 'subscribe', renderButton(shown, 'subscribeAgain', 'second')) : '',
     renderChoicesLink(shown, more),
   ]);
 }
 
-const CHOOSE_OR_LEAVE = 'Manage your email preferences, or unsubscribe from everything';
+const SAVED = { unsubscribed: 'leftEverything', subscribed: 'subscribedAgain', saved: 'saved' } as const;
 
-const SAVED = {
-  unsubscribed: 'Done. You are unsubscribed from everything.',
-  subscribed: 'Done. You are subscribed again.',
-  saved: 'Your preferences were saved.',
-};
-
-export function renderPreferences(shown: Shown): string {
+export function renderPreferences(shown: Shown): RenderedPage {
   if (!shown.contact) return renderErased(shown, 'unsubscribe_all');
   const { isUnsubscribed, topics, done } = shown;
-  const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton('Subscribe again', 'second')) : '';
-  const leave = renderForm(shown, 'unsubscribe_all', renderButton('Unsubscribe from everything', 'second'));
+  const back = shown.mayJoin ? renderForm(shown, 'subscribe_all', renderButton(shown, 'subscribeAgain', 'second')) : '';
+  const leave = renderForm(shown, 'unsubscribe_all', renderButton(shown, 'unsubscribeFromEverything', 'second'));
   const allEmail = isUnsubscribed ? back : leave;
-  return renderTeamPage(shown, `Email preferences: ${senderName(shown)}`, [
-    renderStatus(done === undefined ? '' : SAVED[done]),
-    `<p>These preferences apply to ${renderEmail(shown)}.</p>`,
-    isUnsubscribed
-      ? '<p>You have unsubscribed from everything. Your choices below take effect when you subscribe again.</p>'
-      : '',
+  return renderTeamPage(shown, 'preferences', [
+    done === undefined ? '' : renderStatus(shown, SAVED[done]),
+    renderWords(shown.team, isUnsubscribed ? shown.team.page_goodbye : shown.team.page_intro),
+    sayParagraph(shown, 'preferencesApplyTo'),
+    isUnsubscribed ? sayParagraph(shown, 'hasLeftEverything') : '',
     shown.mayJoin && topics.length > 0 ? renderTopics(shown) : '',
-    allEmail === '' ? '' : `<h2>All email</h2>\n${allEmail}`,
+    allEmail === '' ? '' : `<h2>${say(shown, 'allEmail')}</h2>\n${allEmail}`,
   ]);
 }
 
-export function renderConfirmation(shown: Shown): string {
+export function renderConfirmation(shown: Shown): RenderedPage {
   const { topic, contact, done } = shown;
   if (!contact) return renderErased(shown);
-  const link = renderChoicesLink(shown, CHOOSE_OR_LEAVE);
+  const link = renderChoicesLink(shown, 'manageOrLeave');
   if (!topic || !shown.mayJoin) {
-    const says = 'This subscription is no longer offered. You do not need to do anything.';
-    return renderTeamPage(shown, 'Nothing to confirm', [`<p>${says}</p>`, link]);
+    return renderTeamPage(shown, 'nothingToConfirm', [sayParagraph(shown, 'noLongerOffered'), link]);
   }
   if (topic.subscription === 'opt_in') {
-    return renderTeamPage(shown, `You are subscribed to ${topic.name}`, [
-      renderStatus(done === undefined ? '' : 'Done.'),
-      shown.isUnsubscribed
-        ? `<p>You have unsubscribed from everything, so nothing is sent until you subscribe again.</p>`
-        : `<p>${renderEmail(shown)} receives ${renderSubject(shown)}.</p>`,
+    return renderTeamPage(shown, 'subscribedTo', [
+      done === undefined ? '' : renderStatus(shown, 'done'),
+      sayParagraph(shown, shown.isUnsubscribed ? 'nothingUntilSubscribed' : 'receivesTopic'),
       link,
     ]);
   }
-  return renderTeamPage(shown, `Subscribe to ${topic.name}`, [
-    `<p>${bdi(senderName(shown))} received a request to send ${bdi(topic.name)} to ${renderEmail(shown)}.</p>`,
+  return renderTeamPage(shown, 'subscribeTo', [
+    sayParagraph(shown, 'requestReceived'),
     topic.description === null ? '' : `<p>${bdi(topic.description)}</p>`,
-    renderForm(shown, 'subscribe', renderButton('Confirm subscription')),
-    '<p class="links">If you did not request this, do nothing. You are not subscribed unless you confirm.</p>',
+    renderForm(shown, 'subscribe', renderButton(shown, 'confirm')),
+    `<p class="links">${say(shown, 'notRequested')}</p>`,
   ]);
 }
 
-export const renderNoLink = (): string =>
-  renderPage(
-    'This link does not work',
-    '<p>It may be incomplete. Open it again from the email, or copy the whole address.</p>',
-  );
+/** Renders a page that concerns no team: a title, and what to do. */
+export function renderPlain(language: Language, titleKey: TextKey, adviceKey: TextKey): RenderedPage {
+  const texts = READER_TEXTS[language];
+  return renderPage({ title: texts[titleKey], language }, `<p>${escapeHtml(texts[adviceKey])}</p>`);
+}
 
-export const renderSample = (): string =>
-  renderPage(
-    'This link is a sample',
-    '<p>The email that contains it is a test or a preview, so there is nobody to unsubscribe. In an email that is sent to contacts, each contact has a link of their own.</p>',
-  );
+export const renderNoLink = (language: Language): RenderedPage =>
+  renderPlain(language, 'linkBroken', 'linkBrokenAdvice');
 
-export const renderMethodRefused = (): string =>
-  renderPage('Method not allowed', '<p>Open the link from the email.</p>');
+export const renderSample = (language: Language): RenderedPage =>
+  renderPlain(language, 'sampleLink', 'sampleLinkReason');
 
-export const renderTooLarge = (): string =>
-  renderPage('Request too large', '<p>Nothing was changed. Open the link again from the email.</p>');
+export const renderMethodRefused = (language: Language): RenderedPage =>
+  renderPlain(language, 'methodRefused', 'methodRefusedAdvice');
 
-export const renderBusy = (): string =>
-  renderPage('Try again soon', '<p>Nothing was changed. Open the link again in a few seconds.</p>');
+export const renderTooLarge = (language: Language): RenderedPage => renderPlain(language, 'tooLarge', 'tooLargeAdvice');
+
+export const renderBusy = (language: Language): RenderedPage => renderPlain(language, 'busy', 'busyAdvice');
 
 /**
  * Renders the page for a contact that was deleted. `does` is the action of the button: the reader can still unsubscribe,
  * because the address may be added again.
  */
-function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): string {
+function renderErased(shown: Shown, does?: 'unsubscribe' | 'unsubscribe_all'): RenderedPage {
   const { topic, isUnsubscribed, done } = shown;
   const isOut = isUnsubscribed || (does === 'unsubscribe' && topic?.subscription === 'opt_out');
-  const what = does === 'unsubscribe' ? renderSubject(shown) : `email from ${bdi(senderName(shown))}`;
-  return renderTeamPage(shown, 'You are not on the list', [
-    renderStatus(done === 'unsubscribed' && isOut ? 'Done.' : ''),
-    `<p>${bdi(senderName(shown))} has deleted the address this link was sent to and no longer sends email to it.</p>`,
-    isOut ? `<p>If the address is added again, it will not receive ${what}.</p>` : '',
-    does === undefined || isOut ? '' : renderForm(shown, does, renderButton('Stay unsubscribed')),
+  const isAboutTopic = does === 'unsubscribe' && topic !== undefined;
+  return renderTeamPage(shown, 'notOnList', [
+    done === 'unsubscribed' && isOut ? renderStatus(shown, 'done') : '',
+    sayParagraph(shown, 'addressDeleted'),
+    isOut ? sayParagraph(shown, isAboutTopic ? 'addedAgainTopic' : 'addedAgainAll') : '',
+    does === undefined || isOut ? '' : renderForm(shown, does, renderButton(shown, 'stayUnsubscribed')),
   ]);
 }
 
-const renderTeamPage = (shown: Shown, title: string, parts: readonly string[]): string =>
-  renderPage(title, parts.filter((part) => part !== '').join('\n'), renderFooter(shown));
+function renderTeamPage(shown: Shown, titleKey: TextKey, parts: readonly string[]): RenderedPage {
+  const { language, team } = shown;
+  const names = listNames(shown, (text) => text);
+  return renderPage(
+    { title: fillText(READER_TEXTS[language][titleKey], names), language },
+    parts.filter((part) => part !== '').join('\n'),
+    { ...frameTeamPage(team, language), redirectsTo: shown.redirectsTo ?? null },
+  );
+}
 
-const renderEmail = ({ contact }: Shown): string => `<strong>${bdi(contact?.email ?? '')}</strong>`;
+const renderStatus = (shown: Shown, key: TextKey): string => `<p class="status" role="status">${say(shown, key)}</p>`;
 
-const renderSubject = (shown: Shown): string =>
-  shown.topic ? `${bdi(shown.topic.name)} from ${bdi(senderName(shown))}` : `email from ${bdi(senderName(shown))}`;
-
-const renderStatus = (says: string): string =>
-  says === '' ? '' : `<p class="status" role="status">${escapeHtml(says)}</p>`;
-
-const renderButton = (label: string, kind = ''): string =>
-  `<button type="submit"${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(label)}</button>`;
+const renderButton = (shown: Shown, key: TextKey, kind = ''): string =>
+  `<button type="submit"${kind === '' ? '' : ` class="${kind}"`}>${say(shown, key)}</button>`;
 
 const renderForm = ({ action }: Shown, does: string, content: string): string =>
   `<form method="post" action="${action}"><input type="hidden" name="do" value="${does}">${content}</form>`;
 
-const renderChoicesLink = ({ choices }: Shown, label: string): string =>
-  `<p class="links"><a href="${choices}">${label}</a></p>`;
+const renderChoicesLink = (shown: Shown, key: TextKey): string =>
+  `<p class="links"><a href="${shown.choices}">${say(shown, key)}</a></p>`;
 
 function renderTopics(shown: Shown): string {
   const boxes = shown.topics.map(renderTopic).join('\n');
   return renderForm(
     shown,
     'save',
-    `<fieldset><legend>I want to receive</legend>${boxes}</fieldset>${renderButton('Save')}`,
+    `<fieldset><legend>${say(shown, 'wantToReceive')}</legend>${boxes}</fieldset>${renderButton(shown, 'save')}`,
   );
 }
 
@@ -177,17 +242,10 @@ function renderTopic({ id, name, description, subscription }: TopicPreference): 
   return `<div class="topic"><input type="checkbox" id="t-${id}" name="topic" value="${id}"${checked}${described}><label for="t-${id}">${bdi(name)}</label>${says}<input type="hidden" name="shown" value="${id}"></div>`;
 }
 
-const senderName = ({ team }: Preferences): string => team.sender_name ?? team.name;
+export const senderName = ({ team }: Pick<Preferences, 'team'>): string => team.sender_name ?? team.name;
 
-function renderFooter(shown: Shown): string {
-  const { postal_address: postal } = shown.team;
-  const lines = postal === null ? [] : formatAddress(JSON.parse(postal) as PostalAddress);
-  return `<address>${[senderName(shown), ...lines].map(bdi).join('<br>')}</address>`;
-}
-
-const COUNTRIES = new Intl.DisplayNames('en', { type: 'region' });
-
-function formatAddress({ line1, line2, city, state, postal_code, country }: PostalAddress): string[] {
-  const place = [city, state, postal_code].filter((part) => part).join(', ');
-  return [line1, line2 ?? '', place, COUNTRIES.of(country) ?? country].filter((line) => line !== '');
+function renderFooter(team: TeamRow, language: Language): string {
+  const { postal_address: postal } = team;
+  const lines = postal === null ? [] : formatPostalLines(JSON.parse(postal) as PostalAddress, language);
+  return `<address>${[senderName({ team }), ...lines].map(bdi).join('<br>')}</address>`;
 }
