@@ -11,6 +11,7 @@ import {
 import type { FormatAdvice, Terminal } from '../cli/output/index.ts';
 import {
   performAction,
+  UNCHANGED_SINCE,
   readForm,
   findMend,
   findPlan,
@@ -53,6 +54,7 @@ interface Task {
   bound: Pick<BoundAction, 'action' | 'label'>;
   paths: readonly Path[];
   names: readonly string[];
+  items?: readonly object[] | undefined;
   typed: Filled['typed'];
   form?: FormDialog | undefined;
 }
@@ -76,15 +78,17 @@ export class ActionRunner {
     this.#work?.abort();
   }
 
-  begin({ action, label }: BoundAction, { paths, names = [], given = {} }: Offer): void {
+  begin({ action, label }: BoundAction, { paths, names = [], items, given = {} }: Offer): void {
     const [path = {}] = paths;
     const asked = Object.entries(action.path).filter(([name]) => !(name in path));
-    const isForm = asked.length > 0 || Object.keys(action.flags).length > 0 || action.lines !== undefined;
+    // Taken from the item that is shown.
+    const { [UNCHANGED_SINCE]: _, ...flags } = action.flags;
+    const isForm = asked.length > 0 || Object.keys(flags).length > 0 || action.lines !== undefined;
     const bound = { action, label };
     // A preview of changes is shown only for a single item.
     if (paths.length > 1 && (findPlan(action.operation) || action.lines))
       return this.#stage.say(`${label} works on one item at a time: unmark the others (space).`);
-    if (!isForm) return this.#confirm({ bound, paths, names, typed: NOTHING });
+    if (!isForm) return this.#confirm({ bound, paths, names, items, typed: NOTHING });
     const title = `${label}: ${action.summary}${paths.length > 1 ? `, ${paths.length} of them` : ''}`;
     // Several have nothing set in common.
     const isAsking = asked.length === 0 && paths.length === 1 && (action.current ?? action.lines) !== undefined;
@@ -93,12 +97,13 @@ export class ActionRunner {
     const said = action.description?.replaceAll(/--(?=[a-z])/g, '') ?? '';
     const which = paths.length > 1 ? [`For ${inALine(names)}.`] : [];
     const note = [...which, ...stays, said].join(' ').trim();
-    const fields = { keys: Object.fromEntries(asked), flags: action.flags, given, note, isAsking };
+    const fields = { keys: Object.fromEntries(asked), flags, given, note, isAsking };
     const form: FormDialog = new FormDialog(title, fields, (filled) =>
       this.#confirm({
         bound,
         paths: paths.map((one) => ({ ...one, ...filled.path })),
         names,
+        items,
         typed: filled.typed,
         form,
       }),
@@ -203,7 +208,7 @@ export class ActionRunner {
     }
   }
 
-  async #run({ bound, paths, names, typed, form }: Task, planned?: Work): Promise<void> {
+  async #run({ bound, paths, names, items, typed, form }: Task, planned?: Work): Promise<void> {
     const { action, label } = bound;
     const stage = this.#stage;
     const work = new AbortController();
@@ -218,7 +223,7 @@ export class ActionRunner {
       const special = planned ?? findWork(action.operation, body);
       const answers = special
         ? [await special(stage.client, progress)]
-        : await performAction(stage.client, { action, paths, body }, progress);
+        : await performAction(stage.client, { action, paths, items, body }, progress);
       screen?.unmark?.();
       const { text, dialog } = describeOutcome(action, answers, { paths, names, say: stage.speaker() });
       stage.dialog = dialog ?? stage.dialog;
@@ -229,7 +234,7 @@ export class ActionRunner {
       else screen?.refresh();
     } catch (error) {
       if (work.signal.aborted) stage.say(`${label} was stopped.`);
-      else if (await this.#offerMend(error, { bound, paths, names, typed, form }, screen)) return;
+      else if (await this.#offerMend(error, { bound, paths, names, items, typed, form }, screen)) return;
       // Of several the first may be done already: those are not done again by one more Enter.
       else this.#showFault(error, paths.length > 1 ? undefined : form, screen);
       screen?.refresh();

@@ -101,6 +101,7 @@ it('an action keeps the key that people know, because changing this list moves a
     domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify, p reports, w reputation, s rules
     egress list: s warmup start, p warmup pause, c warmup continue, t warmup stop, w warmup status
     emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
+    forms list: c create, s snippet, u update, d delete
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
     inbox drafts: w write, u edit, s send, d discard

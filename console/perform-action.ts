@@ -228,7 +228,17 @@ export type Path = Readonly<Record<string, string>>;
 interface ActionAtPaths {
   action: Action;
   paths: readonly Path[];
+  /** The items as the person saw them, in the order of their paths. */
+  items?: readonly object[] | undefined;
   body: Readonly<Record<string, unknown>>;
+}
+
+/** Field of calls that send or publish a draft: the time of its last change that the person has seen. */
+export const UNCHANGED_SINCE = 'unchanged_since';
+
+function readSeenAt({ flags }: Action, item: object | undefined): Body {
+  const { updated_at: seenAt } = (item ?? {}) as { updated_at?: string };
+  return UNCHANGED_SINCE in flags && seenAt !== undefined ? { [UNCHANGED_SINCE]: seenAt } : {};
 }
 
 interface Progress {
@@ -240,13 +250,13 @@ interface Progress {
 /** Runs an action on each of these, one after the other, as fast as the server permits; returns the responses. */
 export async function performAction(
   client: Client,
-  { action, paths, body }: ActionAtPaths,
+  { action, paths, items = [], body }: ActionAtPaths,
   { tell, signal }: Progress,
 ): Promise<unknown[]> {
   const answers: unknown[] = [];
-  for (const path of paths) {
+  for (const [at, path] of paths.entries()) {
     tell(answers.length);
-    const call = buildCall(action, path, body);
+    const call = buildCall(action, path, { ...body, ...readSeenAt(action, items[at]) });
     for (;;) {
       try {
         answers.push(await client.call(...call, signal));

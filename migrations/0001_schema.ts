@@ -1178,6 +1178,8 @@ create table contacts (
   folded ${json},
   created_at bigint not null,
   updated_at bigint not null,
+  -- The import that created the contact; null for all others.
+  import_id ${id},
   primary key (team_id, id)
 )${withoutRowid};
 -- An address is one contact's alone, found by it in every letter case.
@@ -1303,11 +1305,11 @@ create index contact_link_clicks_of_contact on contact_link_clicks (contact_id);
 
 -- How often a custom event was received for a contact, and when last.
 create table contact_custom_events (
-  event_id ${id} not null,
+  custom_event_id ${id} not null,
   contact_id ${id} not null,
   last_at bigint not null,
   count bigint not null,
-  primary key (event_id, contact_id)
+  primary key (custom_event_id, contact_id)
 )${withoutRowid};
 -- What goes with a contact.
 create index contact_custom_events_of_contact on contact_custom_events (contact_id);
@@ -1322,12 +1324,32 @@ create table consent_records (
   topic_id ${id},
   source text not null,
   created_at bigint not null,
-  email_id ${id}
+  email_id ${id},
+  -- Who decided for the contact: api_key, user, app, operator, system, command, automation or import, and its id. Null for a link.
+  actor_kind text,
+  actor_id text
 )${withoutRowid};
 -- A contact's activity, newest first.
 create index consent_records_of_contact on consent_records (contact_id, id);
 -- Whether an address was ever told of, also after its erasure.
 create index consent_records_of_email on consent_records (team_id, email_hash);
+
+-- What happened to a contact and is recorded nowhere else: custom events, changes by imports, and suppressions that were lifted. Of
+-- each kind, a contact has the last hundred.
+create table contact_history (
+  contact_id ${id} not null,
+  -- event, import or suppression.
+  kind text not null,
+  -- The time is in it.
+  id ${id} not null,
+  team_id ${id} not null,
+  -- JSON: what the kind says.
+  data text not null,
+  -- A contact's activity by kind, newest first.
+  primary key (contact_id, kind, id)
+)${withoutRowid};
+-- What is past retention.
+create index contact_history_team_id_id_index on contact_history (team_id, id);
 
 -- Who was asked by mail whether it wants a topic, and has not answered.
 create table topic_confirmations (
@@ -1358,6 +1380,48 @@ create table topic_confirmation_mails (
 );
 -- The hourly removal of what limits nothing any more.
 create index topic_confirmation_mails_by_age on topic_confirmation_mails (last_at);
+
+-- Forms with which people sign up themselves.
+create table sign_up_forms (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  name text not null,
+  topic_id ${id},
+  -- JSON: the ids of segments.
+  segment_ids text not null,
+  -- Of the confirmation mail; null with a template.
+  sender text,
+  confirmation_template_id ${id},
+  redirect_url text,
+  confirmed_url text,
+  -- JSON: the origins of other sites that may send the form.
+  allowed_origins text not null,
+  enabled integer not null,
+  created_at bigint not null
+);
+create index sign_up_forms_of_team on sign_up_forms (team_id, id);
+
+-- Who signed up and is still to be mailed. A row goes with its mail.
+create table form_sign_ups (
+  id ${id} primary key,
+  team_id ${id} not null references teams (id),
+  form_id ${id} not null,
+  email text not null,
+  email_key text not null,
+  language text not null,
+  due_at bigint not null,
+  created_at bigint not null
+);
+create index form_sign_ups_due on form_sign_ups (due_at, id);
+create index form_sign_ups_of_form on form_sign_ups (form_id);
+create index form_sign_ups_of_team on form_sign_ups (team_id, email_key);
+
+-- When an address last signed up with any form of any team; as a hash, because nobody has confirmed anything.
+create table form_sign_up_addresses (
+  email_hash text primary key,
+  last_at bigint not null
+);
+create index form_sign_up_addresses_by_age on form_sign_up_addresses (last_at);
 
 create table contact_imports (
   id ${id} primary key,
@@ -1484,7 +1548,18 @@ create table broadcasts (
   -- Set while a member of the team, a key or an app has paused it. A cancel leaves it until its mail is out of the queue.
   paused_at bigint,
   paused_by_kind text,
-  paused_by_name text
+  paused_by_name text,
+  -- JSON lists of ids. The segments, its first one included, where it has several; the segments whose members do not get it; the
+  -- broadcasts whose recipients do not get it.
+  segment_ids text,
+  exclude_segment_ids text,
+  not_received_from text,
+  -- It goes to those alone that got this broadcast and have not opened it.
+  received_but_not_opened ${id},
+  -- The broadcast that it was copied from.
+  duplicated_from ${id},
+  -- 1 once rows of its report are removed by age, so that it does not have all recipients any more.
+  report_removed integer not null default 0
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');
@@ -1521,6 +1596,8 @@ create table broadcast_recipients (
   machine_opened integer not null default 0,
   machine_clicked integer not null default 0,
   bounces integer not null default 0,
+  -- Above 0 where it failed before any mail server had it: it was canceled, dropped, or its domain was removed.
+  unsent integer not null default 0,
   primary key (broadcast_id, email_key)
 );
 create index broadcast_recipients_bounced on broadcast_recipients (broadcast_id, id) where bounced is not null;
@@ -1717,6 +1794,8 @@ create index automation_runs_ended on automation_runs (team_id, completed_at) wh
 -- What a process that is gone had leased.
 create index automation_runs_leased on automation_runs (lease_owner) where lease_owner is not null;
 create index automation_runs_of_contact on automation_runs (contact_id, automation_id, created_at);
+-- A contact's activity, newest first.
+create index automation_runs_contact_id_id_index on automation_runs (contact_id, id);
 -- GET /automations/{automation_id}/runs with 'contact'.
 create index automation_runs_of_contact_by_id on automation_runs (contact_id, automation_id, id);
 -- What each automation has due, the longest due first.
@@ -2399,10 +2478,7 @@ create table oauth_grants (
   -- JSON: what the app is kept to beside its scopes; null where nothing was ever set.
   limits text,
   -- When it ends by itself.
-  expires_at bigint,
-  -- Recipients of a day, and which day that is, as days since 1970 in UTC.
-  sends integer not null default 0,
-  sends_day integer not null default 0
+  expires_at bigint
 );
 create index oauth_grants_by_age on oauth_grants (created_at);
 -- The daily removal.
@@ -2414,6 +2490,21 @@ create index oauth_grants_of_team on oauth_grants (team_id, id);
 -- What ends with a person, and with a client.
 create index oauth_grants_of_user on oauth_grants (user_id);
 create unique index oauth_grants_refresh_family_unique on oauth_grants (refresh_family);
+
+-- Recipients that an app wrote to for a person on one day, with all its grants together.
+create table oauth_sends (
+  team_id ${id} not null references teams (id),
+  user_id ${id} not null references users (id),
+  client_id text not null,
+  -- Days since 1970 in UTC.
+  day integer not null,
+  recipients integer not null,
+  primary key (team_id, user_id, client_id)
+);
+-- The hourly removal.
+create index oauth_sends_by_day on oauth_sends (day);
+-- What ends with a person.
+create index oauth_sends_of_user on oauth_sends (user_id);
 
 create table oauth_tokens (
   token_hash text primary key,

@@ -26,7 +26,7 @@ import {
   watchDatabase,
   type DamageWatch,
 } from './features/installation/start.ts';
-import { createConfirmations, createImportLoop, type Imports } from './features/audience/start.ts';
+import { createConfirmations, createImportLoop, createSignUpMails, type Imports } from './features/audience/start.ts';
 import { createAutomationLoop, type Automations } from './features/automations/start.ts';
 import { createBroadcastLoop, type Broadcasts } from './features/campaigns/start.ts';
 import { measureBreakers } from './mail/breakers/index.ts';
@@ -128,6 +128,7 @@ export interface App {
   automations: Automations | undefined;
   broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
+  signUpMails: ReturnType<typeof createSignUpMails> | undefined;
   people: People | undefined;
   tracking: Tracking | undefined;
   /** Resolves with the reason once the database was moved away or lost, after which this process has to stop. */
@@ -241,6 +242,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       automations: audience?.automations,
       broadcasts: audience?.broadcasts,
       confirmations: audience?.confirmations,
+      signUpMails: audience?.signUpMails,
       people: audience?.people,
       reload: () => tls?.reload(),
     };
@@ -319,12 +321,14 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const broadcasts = createBroadcastLoop(world, wakeQueue);
   const automations = createAutomationLoop(world, wakeQueue);
   const confirmations = createConfirmations(world, accept);
+  const signUpMails = createSignUpMails(world, accept);
   const people = createPeople(world, accept);
   return {
     imports,
     broadcasts,
     automations,
     confirmations,
+    signUpMails,
     people,
     // Batches, pages and steps are short, and the next start continues after them: they need no time to stop.
     stops: [
@@ -332,6 +336,7 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
       () => broadcasts.stop(0),
       () => automations.stop(0),
       confirmations.stop,
+      signUpMails.stop,
       people.stop,
     ] satisfies Stop[],
     async start() {
@@ -339,6 +344,7 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
       await broadcasts.start();
       await automations.start();
       confirmations.start();
+      signUpMails.start();
       people.start();
     },
   };

@@ -5,13 +5,13 @@ import { countSends } from './features/identity/index.ts';
 import { putIntoThreads } from './features/inbox/index.ts';
 import { findVersionContent as findContent, resolveTemplate as resolve } from './features/templates/index.ts';
 import { trackedHtml } from './features/tracking/index.ts';
-import { countGrantSends, findVersionContent, resolveTemplate } from './mail/accept/index.ts';
+import { countAppSends, findVersionContent, resolveTemplate } from './mail/accept/index.ts';
 import { trackHtml } from './mail/compose/index.ts';
 import { findBroadcastHold } from './mail/queue-admin/index.ts';
 import { findEmailsOfOptedOut } from './mail/queue/index.ts';
 import { applyUnsubscribeMail, putIntoInboxes } from './mail/receive/index.ts';
 
-countGrantSends.connect(countSends);
+countAppSends.connect(countSends);
 resolveTemplate.connect(resolve);
 findVersionContent.connect(findContent);
 trackHtml.connect(trackedHtml);

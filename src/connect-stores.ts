@@ -3,7 +3,13 @@
  * load this too, so it imports nothing that runs in the background.
  */
 import { eraseContactRuns, findEventIds } from './features/automations/index.ts';
-import { eraseContactElsewhere, findNamedInFilters, findPropertyUsers, recordEngagement } from './features/audience/index.ts';
+import {
+  eraseContactElsewhere,
+  findNamedInFilters,
+  findPropertyUsers,
+  recordEngagement,
+  recordLiftedSuppressions,
+} from './features/audience/index.ts';
 import { broadcastsAmong, eraseRecipient, reportEmailEvents, listPropertyUsers } from './features/campaigns/index.ts';
 import { revokeGrantsOfUser } from './features/identity/index.ts';
 import { removeInboxEmails, deleteInboxesOfDomain } from './features/inbox/index.ts';
@@ -12,6 +18,7 @@ import { deleteOfDomain, findDomain } from './mail/domains/index.ts';
 import { recordContactEngagement, reportBroadcastEvents } from './mail/emails/index.ts';
 import { eraseOfEndpoints } from './mail/events/index.ts';
 import { removeFromInboxes } from './mail/received-emails/index.ts';
+import { noteLiftedSuppressions } from './mail/suppressions/index.ts';
 import { isVerifiedDomain } from './tenancy/api-keys/index.ts';
 import { revokeGrants } from './tenancy/users/index.ts';
 
@@ -22,6 +29,7 @@ isVerifiedDomain.connect(async (tx, teamId, domainId) => {
 });
 eraseOfEndpoints.connect(erasePayloads);
 deleteOfDomain.connect(deleteInboxesOfDomain);
+noteLiftedSuppressions.connect(recordLiftedSuppressions);
 findPropertyUsers.connect(listPropertyUsers);
 removeFromInboxes.connect(async (tx, ids) => void (await removeInboxEmails(tx, ids)));
 reportBroadcastEvents.connect(reportEmailEvents);
@@ -30,7 +38,7 @@ findNamedInFilters.connect(async (db, teamId, { broadcasts, events }) => ({
   broadcasts: await broadcastsAmong(db, teamId, broadcasts),
   events: await findEventIds(db, teamId, events),
 }));
-eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => {
-  await eraseContactRuns(tx, contactId, at);
-  await eraseRecipient(tx, teamId, emailKey);
-});
+eraseContactElsewhere.connect(async (tx, { teamId, contactId, emailKey, at }) => ({
+  ...(await eraseContactRuns(tx, contactId, at)),
+  broadcast_recipients: await eraseRecipient(tx, teamId, emailKey),
+}));

@@ -7,7 +7,7 @@ import {
   recheckSubscriptions,
   type PaymentProvider,
 } from './features/billing/start.ts';
-import { forgetConfirmationMails, removeImportFiles } from './features/audience/start.ts';
+import { forgetConfirmationMails, forgetSignUpAddresses, removeImportFiles } from './features/audience/start.ts';
 import { removeOldEnrolments, startDates } from './features/automations/start.ts';
 import {
   askRenewalTimes,
@@ -117,6 +117,7 @@ export function cronTable(
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'remove-old-enrolments', schedule: '39 * * * *', run: () => removeOldEnrolments(world) },
     { name: 'start-automation-dates', schedule: '* * * * *', run: (stopping) => startDates(world, stopping) },
+    { name: 'forget-sign-up-addresses', schedule: '41 * * * *', run: () => forgetSignUpAddresses(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
     { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },

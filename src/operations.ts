@@ -3,8 +3,15 @@
  * and return the response. HTTP is one adapter over them. The compiler requires every operation of the contract.
  */
 import { ai } from './features/ai/operations.ts';
-import { contacts, contactImports, contactProperties, segments, topics } from './features/audience/operations.ts';
-import { erasures } from './features/customers/operations.ts';
+import {
+  contacts,
+  contactImports,
+  contactProperties,
+  forms,
+  segments,
+  topics,
+} from './features/audience/operations.ts';
+import { people } from './features/customers/operations.ts';
 import { automations, customEvents } from './features/automations/operations.ts';
 import { billing, usage } from './features/billing/operations.ts';
 import { broadcasts } from './features/campaigns/operations.ts';
@@ -115,7 +122,7 @@ export const operations: Operations = {
   ...contactImports,
   ...contactProperties,
   ...contacts,
-  ...erasures,
+  ...people,
   ...customEvents,
   ...deviceLogins,
   ...dns,
@@ -152,6 +159,7 @@ export const operations: Operations = {
   ...teams,
   ...templates,
   ...topics,
+  ...forms,
   ...usage,
   ...webhooks,
 };

@@ -176,9 +176,10 @@ export interface Client {
   ): Promise<unknown>;
   /** A file that the API makes for this caller. */
   fetchFile(
-    operation: 'exportContacts' | 'getContactImportFailedRows' | 'getInvoiceCsv' | 'getInvoicePage',
+    operation: 'exportContacts' | 'exportPerson' | 'getContactImportFailedRows' | 'getInvoiceCsv' | 'getInvoicePage',
     query: Record<string, string | undefined>,
     path?: Readonly<Record<string, string>>,
+    body?: object,
   ): Promise<AsyncIterable<Uint8Array>>;
   /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
   stream(operation: 'listenWebhooks', call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
@@ -276,11 +277,12 @@ export function createClient(options: ClientOptions): Client {
       const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method, body });
       return readAnswer({ operation }, options.url, response, await response.text());
     },
-    async fetchFile(operation, query, named = {}) {
+    async fetchFile(operation, query, named = {}, body = undefined) {
       const [method, template] = findRoute(operation);
       const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named[name] ?? ''));
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
-      const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method });
+      const sent = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+      const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method, ...sent });
       const lost = lostIn(options.url, FILE_MS);
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
@@ -308,6 +310,7 @@ async function send(
 ): Promise<Response> {
   mustBeThere?.();
   const headers = {
+    ...init.headers,
     'user-agent': `rasket-cli/${version}`,
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };

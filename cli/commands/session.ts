@@ -121,7 +121,7 @@ export function showWaits(client: Client, terminal: Terminal, { isJson = false }
     call: (operation, call, signal) => told(client.call(operation, call, signal)),
     download: (file, link) => told(client.download(file, link)),
     upload: (operation, form, query) => told(client.upload(operation, form, query)),
-    fetchFile: (operation, query, path) => told(client.fetchFile(operation, query, path)),
+    fetchFile: (operation, query, path, body) => told(client.fetchFile(operation, query, path, body)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { escapeUnseen, escapeUnseenInLines } from '../../src/contract/index.ts';
 import { declareAction, declareDetail, declareList, withRemaining } from './family.ts';
 import type { AnswerOf, FieldsOf, ItemOf, Tone } from './family.ts';
+import { capitalise } from './columns.ts';
 
 type Summary = ItemOf<'listApprovals'>;
 type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
@@ -21,10 +22,10 @@ const fields: FieldsOf<'listApprovals' | 'getApproval'> = {
 /** Names the recipient with the number of the others, the subject, and the fields that change. */
 function aboutInWords(about: Summary['about']): string {
   if (about === null) return '';
-  const { to, recipients, subject, changes } = about;
+  const { to, recipients, subject, changes, object } = about;
   const count = recipients === null || recipients === 1 ? '' : ` (${recipients})`;
   return [
-    to === null ? '' : `to ${escapeUnseen(to)}${count}`,
+    to === null ? (subject === null ? escapeUnseen(object ?? '') : '') : `to ${escapeUnseen(to)}${count}`,
     subject === null ? '' : `“${escapeUnseen(subject)}”`,
     changes.length === 0 ? '' : `changes ${escapeUnseen(changes.join(', '))}`,
   ]
@@ -37,8 +38,17 @@ const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', 
 const lines = (rows: Readonly<Record<string, string>>): string[] =>
   Object.entries(rows).flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${escapeUnseen(value)}`]));
 
-const jsonOrText = (value: unknown): string =>
-  escapeUnseenInLines(typeof value === 'string' ? value : JSON.stringify(value ?? null));
+/** Marks each line of a text of an app, so that none of them can be taken for a line of ours. */
+const quote = (text: string): string =>
+  escapeUnseenInLines(text)
+    .split('\n')
+    .map((line) => `| ${line}`)
+    .join('\n');
+
+function jsonOrText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  return /[\r\n]/.test(text) ? `\n${quote(text)}` : escapeUnseen(text);
+}
 
 function messageText(message: Message): string {
   const { kind, name, fallbacks, attachments } = message;
@@ -65,20 +75,28 @@ function messageText(message: Message): string {
   });
   const bodies = [message.text, message.html]
     .filter((body) => body !== null && body !== '')
-    .map((body) => escapeUnseenInLines(body ?? ''));
+    .map((body) => quote(body ?? ''));
   return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
 }
 
+const joinNames = (named: readonly { name: string }[] = []): string => named.map(({ name }) => name).join(', ');
+
 /** Formats everything that a person approves, as the page of the server does. */
-function contentText({ messages, sender, audience, automation, changes }: Content): string | null {
+function contentText({ objects, messages, sender, audience, automation, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
   const earlier = before === audience?.subscribed ? '' : ` (${before} when the app made the request)`;
+  const named = objects.map(
+    ({ field, id, name }) => `${capitalise(field.replace(/_id$/, ''))}: ${escapeUnseen(name)} (${escapeUnseen(id)})`,
+  );
   const whom = lines({
-    Segment: audience?.segment_name ?? '',
+    Segment: joinNames(audience?.segments),
+    'Without segment': joinNames(audience?.exclude_segments),
+    'Not to recipients of': joinNames(audience?.not_received_from),
+    'Only to those who have not opened': audience?.received_but_not_opened?.name ?? '',
     Topic: audience?.topic_name ?? '',
     Contacts: audience
-      ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} subscribed${earlier}`
+      ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} of them get it${earlier}`
       : '',
     'Sender identity': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
@@ -97,7 +115,7 @@ function contentText({ messages, sender, audience, automation, changes }: Conten
         ...automation.steps.map((step) => `- ${escapeUnseen(step)}`),
       ]
     : [];
-  const parts = [whom.join('\n'), ...messages.map(messageText), does.join('\n'), ...changed].filter(
+  const parts = [named.join('\n'), whom.join('\n'), ...messages.map(messageText), does.join('\n'), ...changed].filter(
     (part) => part !== '',
   );
   return parts.length === 0 ? null : parts.join('\n\n');

@@ -68,17 +68,34 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
-/** Lists the checks that a send would make, a line each. */
-export function checklistInWords({ gate, checks }: AnswerOf<'getBroadcastChecklist'>): string {
+type Checklist = AnswerOf<'getBroadcastChecklist'>;
+
+const joinNames = (named: readonly { name: string }[]): string => named.map(({ name }) => name).join(', ');
+
+/** Describes who would get the broadcast now, and why the others would not. */
+function audienceInWords(audience: NonNullable<Checklist['audience']>): string[] {
+  const { segments, exclude_segments: without, not_received_from: earlier, received_but_not_opened: opened } = audience;
+  const { contacts, recipients, excluded } = audience;
+  return [
+    `To ${joinNames(segments)}: ${recipients} of ${contacts} ${contacts === 1 ? 'contact' : 'contacts'}`,
+    ...(without.length === 0 ? [] : [`Without ${joinNames(without)}`]),
+    ...(earlier.length === 0 ? [] : [`Not to those who received ${joinNames(earlier)}`]),
+    ...(opened === null ? [] : [`Only to those who received ${opened.name} and have not opened it`]),
+    ...excluded.filter((one) => one.contacts > 0).map((one) => `- ${one.contacts} ${one.reason}`),
+    '',
+  ];
+}
+
+/** Lists who would get the broadcast, and the checks that a send would make, a line each. */
+export function checklistInWords({ gate, audience, checks }: Checklist): string {
   const lines = [
     ...gate.map((item) => ({ state: item.ok ? 'ok' : 'missing', name: item.name, message: item.message, details: [] })),
     ...checks.map((check) => ({ ...check, state: check.status === 'pass' ? 'ok' : check.status })),
   ];
-  return lines
-    .map(({ state, name: what, message, details }) =>
-      [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
-    )
-    .join('\n');
+  const said = lines.map(({ state, name: what, message, details }) =>
+    [`${state.padEnd(7)}  ${what.padEnd(15)}  ${message}`, ...details.map((one) => `         - ${one}`)].join('\n'),
+  );
+  return [...(audience === null ? [] : audienceInWords(audience)), ...said].join('\n');
 }
 
 /** Shows subject and text as recipients read them, and the variables without a value. */

@@ -48,6 +48,7 @@ export type { Named } from './named.ts';
 export { grouped, inWords, readWords, readFieldValue } from './field-value.ts';
 export { readPart } from './columns.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
+export { forms } from './forms.ts';
 export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';
 export { inboxDrafts } from './inbox-drafts.ts';

@@ -192,15 +192,19 @@ export async function findLabels(client: Client, inbox: string, named: readonly 
   });
 }
 
-/** People know topics by their names, the API by their ids. */
-export async function findTopics(client: Client, where: Where): Promise<Where> {
+/** People know topics, broadcasts and segments by their names, the API by their ids. */
+export async function findNamedInWhere(client: Client, where: Where): Promise<Where> {
   const each = async (parts: readonly Where[]): Promise<Where[]> => {
     const found: Where[] = [];
-    for (const part of parts) found.push(await findTopics(client, part));
+    for (const part of parts) found.push(await findNamedInWhere(client, part));
     return found;
   };
   if ('all' in where) return { all: await each(where.all) };
   if ('any' in where) return { any: await each(where.any) };
   if ('not' in where) return { not: await each(where.not) };
-  return 'topic' in where ? { ...where, topic: await findId(client, 'topic_id', where.topic) } : where;
+  if ('topic' in where) return { ...where, topic: await findId(client, 'topic_id', where.topic) };
+  if ('segment' in where) return { segment: await findId(client, 'segment', where.segment) };
+  if ('engagement' in where && where.broadcast !== undefined)
+    return { ...where, broadcast: await findId(client, 'broadcast_id', where.broadcast) };
+  return where;
 }

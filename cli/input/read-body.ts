@@ -2,7 +2,7 @@ import { ApiFault, type CallOf, type Client, type OperationId } from '../client/
 import { toOptionName, type Action, type Body, type Flag } from '../families/index.ts';
 import { NAMED, namedBy } from '../families/named.ts';
 import { CliFault } from '../output/index.ts';
-import { findLabels, findId, findTopics } from './find-id.ts';
+import { findLabels, findId, findNamedInWhere } from './find-id.ts';
 import { readFallback, isSeveral, readSyntax, type Place } from './syntaxes.ts';
 import { isWords, readWhere } from './read-where.ts';
 
@@ -49,7 +49,7 @@ async function readField(
   if (given === undefined) return undefined;
   const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
   if (flag.isWhere && isWords(String(given)))
-    return findTopics(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
+    return findNamedInWhere(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
   if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
   const named = namedBy(field);
   const whole = !syntax && isSeveral(flag) ? [value].flat() : value;

@@ -49,6 +49,28 @@ describe('a --where condition', () => {
     ],
     ['created_at > 2026-01-01', { all: [{ field: 'created_at', op: 'gt', value: '2026-01-01' }] }],
     ['topic "Product news" = opt_in', { all: [{ topic: 'Product news', subscription: 'opt_in' }] }],
+    ['created_at > now-7d', { all: [{ field: 'created_at', op: 'gt', value: 'now-7d' }] }],
+    ['opened', { all: [{ engagement: 'opened' }] }],
+    ['Opened(november)', { all: [{ engagement: 'opened', broadcast: 'november' }] }],
+    ['not clicked within 30d', { not: [{ engagement: 'clicked', within_days: 30 }] }],
+    [
+      'clicked("https://example.com/x?a=(1)")',
+      { all: [{ engagement: 'clicked', link: 'https://example.com/x?a=(1)' }] },
+    ],
+    [
+      'clicked("News of May", https://example.com/x)',
+      { all: [{ engagement: 'clicked', broadcast: 'News of May', link: 'https://example.com/x' }] },
+    ],
+    [
+      'sent within 7d and not (delivered within 3650d)',
+      { all: [{ engagement: 'sent', within_days: 7 }, { not: [{ engagement: 'delivered', within_days: 3650 }] }] },
+    ],
+    ['inactive for 90d', { all: [{ engagement: 'inactive', within_days: 90 }] }],
+    ['event(cart.abandoned) within 14d', { all: [{ event: 'cart.abandoned', within_days: 14 }] }],
+    [
+      'in segment(customers) or not in segment("Old ones")',
+      { any: [{ segment: 'customers' }, { not: [{ segment: 'Old ones' }] }] },
+    ],
     [String.raw`first_name = "a \"b\""`, { all: [{ field: 'first_name', op: 'eq', value: 'a "b"' }] }],
   ])('%s is parsed into a filter', (text, filter) => expect(readWhere(text)).toEqual(filter));
 
@@ -66,6 +88,18 @@ describe('a --where condition', () => {
     ['= pro', 1, /a field, such as/],
     ['', 1, /a field/],
     ['topic News = yes', 14, /opt_in or opt_out/],
+    ['opened = november', 8, /opened takes no operator; write opened\(november\)/],
+    ['opened(november', 16, /\) is expected here/],
+    ['opened()', 8, /a broadcast is expected here, not "\)"/],
+    ['opened("https://example.com/")', 8, /only clicked takes a link/],
+    ['clicked(may, june)', 14, /one broadcast is enough here/],
+    ['opened(november) within 3d', 18, /within cannot follow a broadcast/],
+    ['sent within 30', 13, /a number of days from 1d to 3650d is expected here/],
+    ['sent within 0d', 13, /a number of days from 1d to 3650d/],
+    ['sent within 3651d', 13, /a number of days from 1d to 3650d/],
+    ['inactive', 9, /for is expected here/],
+    ['event paid', 7, /\( is expected here, not "paid"/],
+    ['in customers', 4, /segment is expected here, not "customers"/],
   ])('%s is refused with the position of the mistake', (text, at, says) => {
     let thrown: unknown;
     try {

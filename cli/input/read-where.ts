@@ -6,7 +6,15 @@ export type Where =
   | { any: Where[] }
   | { not: Where[] }
   | { field: string; op: string; value: unknown }
-  | { topic: string; subscription: string };
+  | { topic: string; subscription: string }
+  | { engagement: string; broadcast?: string; link?: string; within_days?: number }
+  | { event: string; within_days?: number }
+  | { segment: string };
+
+const ENGAGEMENTS = ['sent', 'delivered', 'opened', 'clicked'];
+const LINK = /^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:|tel:)/i;
+const DAYS = /^(\d{1,4})d$/i;
+const DAYS_MAX = 3650;
 
 const OPS: Readonly<Record<string, string>> = {
   '=': 'eq',
@@ -59,7 +67,8 @@ class WhereFault extends Error {
 
 /**
  * Parses `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and,
- * or, not and parentheses. A quoted value is a text; true, false and numbers have their own types. A fault uses the
+ * or, not and parentheses. Conditions without an operator are `opened(november)`, `clicked within 30d`, `inactive for
+ * 90d`, `event(paid) within 7d` and `in segment(customers)`. A quoted value is a text; true, false and numbers have their own types. A fault uses the
  * name that the text has where it was typed.
  */
 export function readWhere(text: string, called = '--where'): Where {
@@ -119,7 +128,18 @@ class Parser {
     const { kind, text: field } = this.#peek();
     if (kind !== 'word') throw this.#expected('a field, such as email or properties.plan');
     this.#next++;
-    if (field.toLowerCase() === 'topic') return this.#topic();
+    const word = field.toLowerCase();
+    if (word === 'topic') return this.#topic();
+    if (ENGAGEMENTS.includes(word)) return this.#engagement(word);
+    if (word === 'inactive') return { engagement: word, within_days: this.#days('for') };
+    if (word === 'event') {
+      const event = this.#argument('the name of an event');
+      return { event, ...this.#within() };
+    }
+    if (word === 'in') {
+      this.#must('segment');
+      return { segment: this.#argument('the name of a segment') };
+    }
     if (this.#takes('exists')) return { field, op: 'exists', value: true };
     const sign = this.#peek();
     const op = sign.kind === 'quoted' ? undefined : OPS[sign.text.toLowerCase()];
@@ -135,6 +155,50 @@ class Parser {
     const subscription = this.#raw('opt_in or opt_out');
     if (subscription === 'opt_in' || subscription === 'opt_out') return { topic, subscription };
     throw new WhereFault(at.at, 'opt_in or opt_out is expected here');
+  }
+
+  /** Reads what follows `opened`: perhaps a broadcast or a link in parentheses, and perhaps a number of days. */
+  #engagement(engagement: string): Where {
+    const named: { broadcast?: string; link?: string } = {};
+    if (this.#takes('(')) {
+      do {
+        const { at } = this.#peek();
+        const text = this.#raw(engagement === 'clicked' ? 'a broadcast or a link' : 'a broadcast');
+        const key = LINK.test(text) ? 'link' : 'broadcast';
+        if (key === 'link' && engagement !== 'clicked') throw new WhereFault(at, 'only clicked takes a link');
+        if (named[key] !== undefined) throw new WhereFault(at, `one ${key} is enough here`);
+        named[key] = text;
+      } while (this.#takes(','));
+      this.#must(')');
+    }
+    const { kind, text, at } = this.#peek();
+    if (kind === 'sign' && text in OPS)
+      throw new WhereFault(at, `${engagement} takes no operator; write ${engagement}(november) for a broadcast`);
+    const within = this.#within();
+    if (within.within_days !== undefined && named.broadcast !== undefined)
+      throw new WhereFault(at, 'within cannot follow a broadcast, whose report has no times');
+    return { engagement, ...named, ...within };
+  }
+
+  #within = (): { within_days?: number } =>
+    this.#peek().kind === 'word' && this.#peek().text.toLowerCase() === 'within'
+      ? { within_days: this.#days('within') }
+      : {};
+
+  #days(word: string): number {
+    this.#must(word);
+    const { at } = this.#peek();
+    const [, digits] = DAYS.exec(this.#raw('a number of days such as 30d')) ?? [];
+    const days = Number(digits);
+    if (days >= 1 && days <= DAYS_MAX) return days;
+    throw new WhereFault(at, `a number of days from 1d to ${DAYS_MAX}d is expected here`);
+  }
+
+  #argument(what: string): string {
+    this.#must('(');
+    const text = this.#raw(what);
+    this.#must(')');
+    return text;
   }
 
   #values(): unknown[] {

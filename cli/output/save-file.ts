@@ -44,11 +44,12 @@ export async function save(
   content: AsyncIterable<Uint8Array>,
   file: string,
   force: boolean,
+  mode = 0o666,
 ): Promise<void> {
   const at = path.resolve(cwd(), file);
   const part = `${at}.${process.pid}.part`;
   try {
-    await writeFile(part, content, { flag: 'wx' });
+    await writeFile(part, content, { flag: 'wx', mode });
     // A file that has appeared meanwhile is kept; a link of that name is replaced and never followed.
     if (force) await rename(part, at);
     else await copyFile(part, at, constants.COPYFILE_EXCL);

@@ -97,7 +97,7 @@ export class ComposeDialog implements Dialog, Composer {
     const draft = this.#input.keep ? ['ctrl-d save as a draft'] : [];
     if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc set aside';
     if (this.#field !== undefined) return ['tab ↑↓ other fields', 'ctrl-s send', ...draft, 'esc set aside'].join('   ');
-    const others = `tab ${LABELS[this.#input.fields[0] ?? 'cc']} to files`;
+    const others = `tab ${LABELS[this.#input.fields[0] ?? 'cc']} … files`;
     return ['ctrl-s send', others, 'ctrl-t template', 'ctrl-x editor', ...draft, 'esc set aside'].join('   ');
   }
 

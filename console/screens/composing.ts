@@ -19,8 +19,8 @@ interface Begun {
   path: { inbox: string; thread_id: string; inbox_email_id: string };
   email: ThreadEmail;
   kind: Kind;
-  /** The signature of the inbox, if it is known and there is one. */
-  signature: string;
+  /** The inbox that it is sent from, if it is known. */
+  inbox: Pick<AnswerOf<'getInbox'>, 'email_address' | 'receiving_address' | 'signature'> | undefined;
   /** The subject of the thread. */
   subject: string;
   /** The emails of the thread that the writer has seen. */
@@ -55,7 +55,7 @@ export class Composing {
   }
 
   begin(begun: Begun, after: () => void): void {
-    const { email, kind, signature } = begun;
+    const { email, kind } = begun;
     const id = `${kind === 'forward' ? 'forward' : 'reply'} ${email.id}`;
     /** What the writer was warned of; sending again then means it. */
     let warned = '';
@@ -64,7 +64,7 @@ export class Composing {
     const dialog: ComposeDialog = new ComposeDialog({
       title: TITLES[kind],
       head: () => describeHead(begun),
-      below: linesBelow(begun, signature),
+      below: linesBelow(begun),
       fields: kind === 'forward' ? ['to', 'cc', 'bcc', 'subject', 'files'] : ['cc', 'bcc', 'subject', 'files'],
       written: this.#aside.get(id) ?? EMPTY_EMAIL,
       leave: (written) => {
@@ -231,37 +231,47 @@ interface Finished {
   after: () => void;
 }
 
-const describeHead = ({ email, kind, subject, others }: Begun): string[] => {
-  const warning = kind === 'forward' || others() === '' ? [] : [`${others()} too.`];
-  return [
-    kind === 'forward' ? `Fwd: ${subject}` : `To: ${chooseRecipients(email, kind === 'reply to all')}`,
-    ...warning,
-  ];
-};
+function describeHead(begun: Begun): string[] {
+  const { email, kind, subject, others } = begun;
+  if (kind === 'forward') {
+    const files = email.attachments.map(({ filename }) => filename ?? 'a file');
+    return [`Fwd: ${subject}`, ...(files.length > 0 ? [`with ${files.join(', ')}`] : [])];
+  }
+  return [`To: ${listRecipients(begun).join(', ')}`, ...(others() === '' ? [] : [`${others()} too.`])];
+}
 
-/** Lines of the quote that are shown below a reply. */
+/** Lines of the quote that are shown below the text. */
 const QUOTE_SHOWN = 2;
 
-/** Describes what the server puts below the text. */
-function linesBelow({ email, kind }: Begun, signature: string): string[] {
+/** Describes what the server puts below the text; a signature takes one line, so that there is room for the quote. */
+function linesBelow({ email, kind, inbox }: Begun): string[] {
   const isForward = kind === 'forward';
+  const signature = (inbox?.signature ?? '').split('\n').filter((line) => line.trim() !== '');
   const quoted = formatEmailBody(email).split('\n');
   const more = quoted.length - QUOTE_SHOWN;
-  const files = isForward ? email.attachments.map(({ filename }) => filename ?? 'a file') : [];
   return [
-    ...(signature.trim() === '' ? [] : ['-- ', ...signature.trim().split('\n')]),
+    ...(signature.length > 0 ? [`-- ${signature.join(' · ')}`] : []),
     ...(isForward ? [`Forwarded message from ${email.from}`] : []),
-    ...(files.length > 0 ? [`with ${files.join(', ')}`] : []),
     ...quoted.slice(0, QUOTE_SHOWN).map((line) => (isForward ? `  ${line}` : `> ${line}`)),
     ...(more > 0 ? [`  … ${more} more lines`] : []),
   ];
 }
 
-function chooseRecipients({ direction, reply_to: asked, from, to, cc }: ThreadEmail, isToAll: boolean): string {
+/** Lists who gets a reply, as the server chooses them: never the inbox itself. */
+function listRecipients({ email, kind, inbox }: Begun): string[] {
+  const { direction, reply_to: asked, from, to, cc } = email;
   const first = direction === 'outbound' ? to : asked.length > 0 ? asked : [from];
-  const others = isToAll ? [...to, ...cc] : [];
-  return others.length === 0 ? first.join(', ') : `${first.join(', ')} and ${others.join(', ')}, without this inbox`;
+  const own = [inbox?.email_address, inbox?.receiving_address].flatMap((address) => (address ? [bare(address)] : []));
+  const others = kind === 'reply to all' ? [...to, ...cc].filter((one) => !own.includes(bare(one))) : [];
+  return [...new Map([...first, ...others].toReversed().map((one) => [bare(one), one])).values()].toReversed();
 }
+
+/** Returns the address of a mailbox for comparison, without a tag after a plus sign. */
+const bare = (mailbox: string): string =>
+  (/<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox)
+    .trim()
+    .toLowerCase()
+    .replace(/\+[^@]*(?=@)/, '');
 
 const PAGE = 100;
 /** More templates than somebody would look through; the others are found by their alias at the command line. */

@@ -1,4 +1,4 @@
-import type { BodyOf, Client } from '../../cli/client/index.ts';
+import type { AnswerOf, BodyOf, Client } from '../../cli/client/index.ts';
 import { answeringInWords, inboxes, inboxThreads, type Action, type Family } from '../../cli/families/index.ts';
 import { clean, type ThreadEmail } from '../../cli/output/index.ts';
 import { ChooseDialog, LineDialog, type Choice } from '../dialogs/dialog.ts';
@@ -87,6 +87,8 @@ type Change = BodyOf<'updateInboxThread'>;
 const EMAILS = 100;
 /** These need no thread. */
 const AT_ONCE: ReadonlySet<string> = new Set(['tab', 'shift-tab', 'D', 'S', 'ctrl-r', 'left', 'h']);
+/** These are about the emails of the selected thread. */
+const OF_EMAILS: ReadonlySet<string> = new Set(['r', 'R', 'f', 'v', 'O', 'c']);
 /** Longer lines are hard to read. */
 const READABLE = 100;
 
@@ -118,10 +120,9 @@ export class InboxScreen implements Screen {
   #shownAt = 0;
   #page = 10;
   #length = 0;
-  #isWriting: Kind | undefined;
   readonly #composing: Composing;
   readonly #files = new OpenedFiles();
-  #signature = '';
+  #settings: AnswerOf<'getInbox'> | undefined;
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
   constructor(host: Host, { inbox, title, drafts }: InboxInput) {
@@ -135,15 +136,14 @@ export class InboxScreen implements Screen {
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    void this.#loadSignature(signal);
+    void this.#loadSettings(signal);
     void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#setFault(fault) });
   }
 
-  /** Without the signature, replies are written as well: the server adds it. */
-  async #loadSignature(signal: AbortSignal): Promise<void> {
+  /** Replies are written without the settings as well: the server adds the signature and chooses the recipients. */
+  async #loadSettings(signal: AbortSignal): Promise<void> {
     const path = { inbox: this.#inbox };
-    const found = await this.#host.client.call('getInbox', { path }, signal).catch(() => undefined);
-    this.#signature = found?.signature ?? '';
+    this.#settings = await this.#host.client.call('getInbox', { path }, signal).catch(() => undefined);
   }
 
   refresh = (): void => this.#try((signal) => this.#load(signal));
@@ -185,7 +185,6 @@ export class InboxScreen implements Screen {
     if (!isSame) this.#scroll = undefined;
     const opened = { thread, emails: page.data.toReversed(), hasOlder: page.has_more };
     this.#open = { id: row.id, version, opened };
-    if (this.#isWriting && opened.emails.length > 0) this.#write(this.#isWriting);
     this.#host.changed();
   }
 
@@ -248,7 +247,8 @@ export class InboxScreen implements Screen {
   }
 
   awaits(key: string): Awaited {
-    if (this.#list.isLoaded || AT_ONCE.has(key)) return undefined;
+    const isThere = this.#list.isLoaded && (!OF_EMAILS.has(key) || this.#opened !== undefined || !this.#list.row);
+    if (isThere || AT_ONCE.has(key)) return undefined;
     return this.#fault === '' ? 'on its way' : 'not to be had';
   }
 
@@ -268,7 +268,7 @@ export class InboxScreen implements Screen {
       u: () => this.#unread(),
       D: () => this.#openDrafts(),
       o: () => void (this.#isQuoteShown = !this.#isQuoteShown),
-      S: () => this.#settings(),
+      S: () => this.#openSettings(),
       enter: () => this.#widen(),
       right: () => this.#widen(),
       'ctrl-r': () => this.refresh(),
@@ -278,7 +278,6 @@ export class InboxScreen implements Screen {
       '[': () => this.#step(-1),
     };
     const found = own[key];
-    this.#isWriting = undefined;
     if (found) found();
     else if (this.#isWide && ['esc', 'left', 'h'].includes(key)) this.#isWide = false;
     else return this.#move(key);
@@ -444,13 +443,11 @@ export class InboxScreen implements Screen {
   #write(kind: Kind): void {
     const { row } = this.#list;
     const email = this.#answered;
-    // If the key was pressed before there is an email to answer, the composer opens once there is.
-    this.#isWriting = row && !email ? kind : undefined;
     if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
     const emails = this.#opened?.emails ?? [];
     const others = (): string => answeringInWords(this.#list.find(path.thread_id) ?? row);
-    const begun = { path, email, kind, signature: this.#signature, subject: row.subject ?? '', emails, others };
+    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', emails, others };
     this.#composing.begin(begun, () => this.refresh());
     this.#markRead();
   }
@@ -459,7 +456,7 @@ export class InboxScreen implements Screen {
     this.#host.open(this.#drafts());
   }
 
-  #settings(): void {
+  #openSettings(): void {
     const { get } = inboxes;
     const path = { inbox: this.#inbox };
     const none = (): never => {

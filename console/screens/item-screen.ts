@@ -393,7 +393,8 @@ export class ItemScreen implements Previewed {
     }
     const keys = Object.keys(path);
     const names = this.#item && keys.length > 0 ? [nameItem(this.#host.terminal, family, this.#item)] : [];
-    return [{ ...applicable(listActions(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];
+    const items = this.#item ? [this.#item] : [];
+    return [{ ...applicable(listActions(family, keys, true), items), paths: [path], names, items }];
   }
 
   get filter(): ScreenFilter | undefined {

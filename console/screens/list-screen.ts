@@ -490,7 +490,12 @@ export class ListScreen implements Screen {
     const keys = itemKeys(this.#family);
     const inHand = this.#body.row(this.#rows());
     const rows = this.#body.marked.size > 0 ? [...this.#body.marked.values()] : inHand === undefined ? [] : [inHand];
-    const paths = rows.map((row) => pathOfRow(this.#family, this.#path, row.id)).filter((path) => path !== undefined);
+    const placed = rows.flatMap((row) => {
+      const path = pathOfRow(this.#family, this.#path, row.id);
+      return path === undefined ? [] : [{ row, path }];
+    });
+    const paths = placed.map(({ path }) => path);
+    const items = placed.map(({ row }) => row);
     const names = rows.map((row) => nameItem(this.#host.terminal, this.#family, row));
     const actions = listActions(this.#family, keys, false);
     const isOnItem = ({ action }: { action: { path: object } }): boolean =>
@@ -501,7 +506,7 @@ export class ListScreen implements Screen {
         paths: [this.#path],
         ...(inHand !== undefined && this.#list.given ? { given: this.#list.given(inHand as never) } : {}),
       },
-      ...(paths.length > 0 ? [{ ...applicable(actions.filter(isOnItem), rows), paths, names }] : []),
+      ...(paths.length > 0 ? [{ ...applicable(actions.filter(isOnItem), rows), paths, names, items }] : []),
     ];
   }
 

@@ -56,6 +56,8 @@ export interface Offer {
   paths: readonly Readonly<Record<string, string>>[];
   /** The names of the items, in the order of their paths. */
   names?: readonly string[];
+  /** The items as they are shown, in the order of their paths. */
+  items?: readonly object[];
   /** The initial values of a form. */
   given?: Readonly<Record<string, string>>;
 }

@@ -23,6 +23,7 @@ export type PageId =
   | 'createContactImport'
   | 'createImage'
   | 'exportContacts'
+  | 'exportPerson'
   | 'getContactImportFailedRows'
   | 'getInvoiceCsv'
   | 'getInvoicePage'

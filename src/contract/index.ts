@@ -118,6 +118,7 @@ export type CreateApiKeyRequest = Schemas['CreateApiKeyRequest'];
 
 export type CreateTemplateRequest = Schemas['CreateTemplateRequest'];
 export type UpdateTemplateRequest = Schemas['UpdateTemplateRequest'];
+export type PublishTemplateRequest = Schemas['PublishTemplateRequest'];
 export type TemplateVariableRequest = Schemas['TemplateVariableRequest'];
 export type TemplateObject = Schemas['Template'];
 export type TemplateReference = Schemas['TemplateReference'];
@@ -149,6 +150,7 @@ export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];
 export type PreviewBroadcastRequest = Schemas['PreviewBroadcastRequest'];
 export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
+export type DuplicateBroadcastRequest = Schemas['DuplicateBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type ContactImportPreview = Schemas['ContactImportPreview'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
@@ -166,7 +168,9 @@ export type UpdateInboxAgentRequest = Schemas['UpdateInboxAgentRequest'];
 export type UpdateInboxThreadRequest = Schemas['UpdateInboxThreadRequest'];
 export type CreateInboundRuleRequest = Schemas['CreateInboundRuleRequest'];
 export type UpdateInboundRuleRequest = Schemas['UpdateInboundRuleRequest'];
+export type CreateFormRequest = Schemas['CreateFormRequest'];
 export type CreateTopicRequest = Schemas['CreateTopicRequest'];
+export type UpdateFormRequest = Schemas['UpdateFormRequest'];
 export type UpdateTopicRequest = Schemas['UpdateTopicRequest'];
 
 /**

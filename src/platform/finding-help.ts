@@ -185,7 +185,7 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
   },
   broadcast_segment_broken: {
     cause:
-      'The filter of its segment names a contact property or a topic that was deleted, so it matches fewer contacts.',
+      'The filter of its segment names something that was deleted, such as a contact property, a topic or another segment, so it matches fewer contacts.',
     ends: 'when the filter is corrected, or the broadcast is canceled',
   },
   broadcast_pool_missing: {

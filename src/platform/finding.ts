@@ -299,7 +299,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   ),
   broadcast_segment_broken: team(
     'warning',
-    'The segment of a waiting broadcast filters by a property or topic that was deleted.',
+    'The segment of a waiting broadcast filters by something that was deleted, such as a property or topic.',
     'Cancel it and choose another segment',
     'rasket broadcasts list --status scheduled',
   ),

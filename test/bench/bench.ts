@@ -11,6 +11,8 @@ import type { SinkCount } from './sink-process.ts';
 /** What the rows share: where to work, who helps, and where figures go. */
 export interface Bench {
   quick: boolean;
+  /** How many contacts the row `engagement` has, if not as many as usual. */
+  contacts: number | undefined;
   dns: DnsRig;
   profileDir: string | undefined;
   add(figure: Figure): void;
@@ -32,6 +34,7 @@ export interface Bench {
 
 export function createBench(options: {
   quick: boolean;
+  contacts: number | undefined;
   dns: DnsRig;
   workDir: string;
   profileDir: string | undefined;
@@ -46,6 +49,7 @@ export function createBench(options: {
   };
   return {
     quick: options.quick,
+    contacts: options.contacts,
     dns: options.dns,
     profileDir: options.profileDir,
     add: options.add,

@@ -37,6 +37,7 @@ async function main({ usage, rows, limitMinutes }: BenchProgram): Promise<number
     options: {
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      contacts: { type: 'string' },
       json: { type: 'string' },
       profile: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -61,6 +62,7 @@ async function main({ usage, rows, limitMinutes }: BenchProgram): Promise<number
   return runRows(names, rows, {
     limitMs: limitMinutes * 60_000,
     quick: values.quick,
+    contacts: readContacts(values.contacts),
     workDir,
     profileDir: values.profile && path.resolve(values.profile),
     json: values.json,
@@ -80,16 +82,23 @@ async function withinTime(row: Promise<void> | undefined, limitMs: number, ofMs:
   await Promise.race([row, late]).finally(() => clearTimeout(timer));
 }
 
+function readContacts(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{3,7}$/.test(text)) return Number(text);
+  throw new Error(`--contacts takes a number from 1000 to 99999999, not ${text}`);
+}
+
 interface RunOptions {
   limitMs: number;
   quick: boolean;
+  contacts: number | undefined;
   workDir: string;
   profileDir: string | undefined;
   json: string | undefined;
 }
 
 async function runRows(names: string[], measures: Rows, options: RunOptions): Promise<number> {
-  const { limitMs, quick, workDir, profileDir, json } = options;
+  const { limitMs, quick, contacts, workDir, profileDir, json } = options;
   const begin = performance.now();
   const startedAt = new Date().toISOString();
   const machine = describeMachine(workDir);
@@ -97,7 +106,14 @@ async function runRows(names: string[], measures: Rows, options: RunOptions): Pr
   const rows: { name: string; othersCores: number }[] = [];
   const failures: { row: string; error: string }[] = [];
   const dns = await startBenchDns();
-  const bench = createBench({ quick, dns, workDir, profileDir, add: (figure) => figures.push(judge(figure)) });
+  const bench = createBench({
+    quick,
+    contacts,
+    dns,
+    workDir,
+    profileDir,
+    add: (figure) => figures.push(judge(figure)),
+  });
   for (const name of names) {
     bench.say(name);
     const before = workedSoFar();

@@ -11,6 +11,7 @@ import { benchBesideBulk } from './beside-bulk.ts';
 import { benchBroadcast } from './broadcast.ts';
 import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
+import { benchEngagement } from './engagement.ts';
 import { benchInbox } from './inbox.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
@@ -25,7 +26,7 @@ import { benchWebhooks } from './webhooks.ts';
 import { benchWebhookPages } from './webhook-pages.ts';
 import { benchWokenNode } from './woken-node.ts';
 
-const usage = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
+const usage = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--contacts N] [--json FILE] [--profile DIR]
 Measures the speed and memory of this working tree on this machine, on loopback and in temporary folders.`;
 
 const rows: Rows = {
@@ -37,6 +38,7 @@ const rows: Rows = {
   console: benchConsole,
   'webhook-lists': benchWebhookPages,
   audience: benchAudience,
+  engagement: benchEngagement,
   redirect: benchRedirect,
   metrics: benchMetrics,
   scheduled: benchScheduled,

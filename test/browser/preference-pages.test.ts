@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { confirmationUrl } from '../../src/features/audience/contacts/preference-links.ts';
+import { confirmationUrl, signUpUrl } from '../../src/features/audience/contacts/preference-links.ts';
 import { describePeers } from '../peers/peers.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -148,7 +148,7 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         for (const link of links) await page.goto(new URL(link ?? '', scene.url).href);
       }
     });
-    expect((await call('GET', `/contacts/${id}/activity`)).body.data).toEqual([]);
+    expect((await call('GET', `/contacts/${id}/activity?kind=consent`)).body.data).toEqual([]);
   });
 
   /** Every page there is, each in a state that a reader meets. */
@@ -201,6 +201,40 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
         }
       });
     }
+    expect(found).toEqual([]);
+  });
+
+  it('let a person sign up with a form and confirm by keyboard, without a script and without axe violations', async () => {
+    await team.domain('forms.example.com');
+    const topic_id = (await call('POST', '/topics', { name: 'Weekly', default_subscription: 'opt_out' })).body.id;
+    const body = { name: 'F', topic_id, from: 'news@forms.example.com' };
+    const { id } = (await call('POST', '/forms', body)).body;
+    const found: string[] = [];
+    const look = async (page: Page, name: string) =>
+      found.push(...(await faultsInEveryView(page, { name: `sign-up-${name}`, pictures: PICTURES })));
+    await withPage(async (page) => {
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      await look(page, 'form');
+      expect(await page.getByLabel('Leave this field empty').isVisible()).toBe(false);
+      await tabTo(page, 'Email address');
+      await page.keyboard.type('me@x.y@z');
+      await page.evaluate(`document.querySelector('form').noValidate = true`);
+      await pressByKeyboard(page, 'Subscribe');
+      await look(page, 'bad-address');
+      await page.getByLabel('Email address').fill('me@example.org');
+      await pressByKeyboard(page, 'Subscribe');
+      expect(await page.getByRole('status').textContent()).toContain('me@example.org');
+      await look(page, 'pending');
+      const signUp = { id: scene.app.world.ids.uuid(), team_id: team.id, email_key: 'me@example.org' };
+      await page.goto(signUpUrl(scene.app.world, scene.url, { contact: signUp, formId: id }));
+      await look(page, 'confirm');
+      await pressByKeyboard(page, 'Confirm subscription');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('You are subscribed to Weekly');
+      await call('PATCH', `/forms/${id}`, { enabled: false });
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      await look(page, 'closed');
+    });
+    expect((await call('GET', '/contacts/me@example.org')).status).toBe(200);
     expect(found).toEqual([]);
   });
 

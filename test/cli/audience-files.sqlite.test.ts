@@ -118,6 +118,26 @@ it('rasket contacts import --on-bad-value skip_value reports the values that it 
   expect(bare.stderr).toContain('Not imported: "Vorname".');
 });
 
+it('rasket contacts export-person writes a document that only its account can read, with texts by choice', async () => {
+  const email = 'person@example.org';
+  await json('contacts', 'create', email, '--first-name', 'Pat');
+  await json('send', '--from', 'shop@example.com', '--to', email, '--subject', 'Receipt', '--text', 'Thank you');
+  const saved = await contacts('export-person', email, '--output', 'person.json');
+  expect([saved.code, saved.stdout, saved.stderr]).toEqual([0, 'person.json\n', '']);
+  expect(fs.statSync(desk.at('person.json')).mode & 0o777).toBe(0o600);
+  const text = fs.readFileSync(desk.at('person.json'), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({
+    contact: { first_name: 'Pat' },
+    emails: [{ subject: 'Receipt' }],
+    complete: true,
+  });
+  expect(text).not.toContain('Thank you');
+  expectOneLine(await contacts('export-person', email, '--output', 'person.json'), /--force/, 1);
+  const whole = await contacts('export-person', email, '--bodies');
+  expect(JSON.parse(whole.stdout)).toMatchObject({ emails: [{ text: 'Thank you' }] });
+  expectOneLine(await contacts('export-person', 'nobody'), /email: /, 65);
+});
+
 it('rasket contacts import starts automations only with --start-automations', async () => {
   const trigger = { key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } };
   const steps = ['--steps', JSON.stringify([trigger]), '--connections', '[]'];

@@ -37,6 +37,7 @@ const LISTED_AND_MADE: [words: string, command: string][] = [
   ['contacts imports', 'rasket contacts import'],
   ['contact-properties list', 'rasket contact-properties create'],
   ['domains list', 'rasket domains create'],
+  ['forms list', 'rasket forms create'],
   ['inbound-rules list', 'rasket inbound-rules create'],
   ['keys list', 'rasket keys create'],
   ['segments list', 'rasket segments create'],

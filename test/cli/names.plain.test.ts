@@ -222,7 +222,7 @@ describe('the object of a change', () => {
     const { answer, ids, name = '' } = answering('segment');
     const from = ['--from', 'a@example.com', '--subject', 'S', '--html', 'x'];
     const made = await speak(['broadcasts', 'create', ...from, '--segment', name], answer);
-    expect(made.asked.at(-1)?.body).toMatchObject({ segment_id: ids[0] });
+    expect(made.asked.at(-1)?.body).toMatchObject({ segment_ids: [ids[0]] });
     const added = await speak(['contacts', 'create', 'a@example.org', '--segment', '11112222'], answer);
     expect(added.asked.at(-1)?.body).toMatchObject({ segments: [ids[0]] });
     const topic = answering('topic_id');
@@ -231,6 +231,22 @@ describe('the object of a change', () => {
       topic.answer,
     );
     expect(chosen.asked.at(-1)?.body).toMatchObject({ topics: [{ id: topic.ids[0], subscription: 'opt_in' }] });
+  });
+
+  it('can be given by its name each time that an option is repeated', async () => {
+    const segments = answering('segment');
+    const broadcast = answering('broadcast_id');
+    const both = (asked: Asked): Reply => (isCallTo('listBroadcasts', asked) ? broadcast : segments).answer(asked);
+    const words = ['--from', 'a@example.com', '--subject', 'S', '--html', 'x'];
+    const named = ['--segment', `${segments.name}`, '--segment', '33334444', '--exclude-segment', '55554444'];
+    const earlier = ['--not-received-from', `${broadcast.name}`, '--not-opened', '33334444'];
+    const { asked } = await speak(['broadcasts', 'create', ...words, ...named, ...earlier], both);
+    expect(asked.at(-1)?.body).toMatchObject({
+      segment_ids: segments.ids.slice(0, 2),
+      exclude_segment_ids: [segments.ids[2]],
+      not_received_from: [broadcast.ids[0]],
+      received_but_not_opened: broadcast.ids[1],
+    });
   });
 
   it('can be given by its name in the filters of a list, and a list can continue after the end of an id', async () => {

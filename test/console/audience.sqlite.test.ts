@@ -61,6 +61,23 @@ describe('the audience screens of the console', () => {
     expect(happened.filter(({ type }: { type: string }) => /topic/.test(type))).toHaveLength(1);
   });
 
+  it('say that a contact is suppressed and why, and list what happened to it', async () => {
+    const email = 'gone@example.org';
+    await make('/contacts', { email });
+    await go('contacts', /^› .*gone@example\.org .* subscribed/m);
+    await make('/suppressions', { email });
+    await make('/events', { name: 'order.placed' });
+    await make('/events/send', { event: 'order.placed', email });
+    await go('overview', 'Mail of the last');
+    await go('contacts', /^› .*gone@example\.org .* suppressed \(manual\)/m);
+    await seat.press('Enter');
+    await seat.sees(/Mail +suppressed \(manual\)/, /Suppressed +\d/);
+    await seat.type('l');
+    await seat.sees('order.placed', 'event_received', /suppression_added .*manual/, 'contact_created');
+    await seat.press('Escape');
+    for (const path of ['contacts', 'suppressions']) await scene.api('DELETE', `/${path}/${email}`, { key: team.key });
+  });
+
   it('upload an image from a file, and preview and test a broadcast', async () => {
     fs.writeFileSync(path.join(seat.folder, 'logo.png'), buildPng(60, 20));
     await go('images', 'There are no images yet.');

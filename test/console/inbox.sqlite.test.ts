@@ -422,8 +422,8 @@ describe('the inbox of the console', () => {
     await plain.press('Enter');
     await plain.sees('A screenshot');
     await plain.press('g', 'O');
-    await plain.sees('screen.png');
-    await plain.press('1');
+    await plain.sees('2  ../screen.png');
+    await plain.press('2');
     await plain.sees('There is no program to open it with', /rasket-open-\w{6}\/__screen\.png/);
   });
 
@@ -459,7 +459,7 @@ describe('the inbox of the console', () => {
     await keepFrame(seat, 'inbox-forward', 'Is it ours?', SIZES);
     await seat.resize(120, 40);
     await seat.press('C-s');
-    await seat.sees('Forwarded');
+    await seat.sees('Forwarded   (e archives the thread)');
     const [email] = (await scene.api('GET', '/emails', { key: team.key })).body.data as { id: string }[];
     const { body } = await scene.api('GET', `/emails/${email?.id}`, { key: team.key });
     expect(body).toMatchObject({

@@ -63,7 +63,9 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     const before = errors().length;
     await between(
       (tx) => tx.get('select id from contacts where id = ? for update', [has.contact]),
-      (tx) => eraseContactRuns(tx, has.contact, scene.clock.now()),
+      async (tx) => {
+        await eraseContactRuns(tx, has.contact, scene.clock.now());
+      },
     );
     expect(errors().slice(before)).toEqual([]);
     expect(await newestRun(id)).toMatchObject({ status: 'cancelled' });

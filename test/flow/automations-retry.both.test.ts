@@ -35,7 +35,7 @@ async function fail(contact = has.contact): Promise<void> {
 
 const refused = (text: string) => ({ status: 422, body: { name: 'validation_error', message: text } });
 const retry = (automation: string, run: string) => at.call('POST', `/automations/${automation}/runs/${run}/retry`);
-const skip = (automation: string, run: string, body?: object) =>
+const skipStep = (automation: string, run: string, body?: object) =>
   at.call('POST', `/automations/${automation}/runs/${run}/skip`, body);
 const retryFailed = (automation: string, body: object) => at.call('POST', `/automations/${automation}/retry`, body);
 
@@ -89,7 +89,7 @@ describe('a failed run', () => {
     const id = await at.automate(mail('thanks', has), step('name', 'contact_update', { first_name: 'Ada' }));
     await fail();
     const { id: run } = await at.run(id);
-    expect(await skip(id, run)).toMatchObject({ status: 200, body: { id: run, status: 'running' } });
+    expect(await skipStep(id, run)).toMatchObject({ status: 200, body: { id: run, status: 'running' } });
     await scene.settled();
     expect(await at.run(id)).toMatchObject({
       status: 'completed',
@@ -103,7 +103,7 @@ describe('a failed run', () => {
     const id = await at.automate(mail('thanks', has));
     await fail();
     const { id: run } = await at.run(id);
-    expect(await skip(id, run)).toMatchObject({ status: 200, body: { status: 'completed' } });
+    expect(await skipStep(id, run)).toMatchObject({ status: 200, body: { status: 'completed' } });
     expect(await at.run(id)).toMatchObject({ status: 'completed', error: null, by: { thanks: { status: 'skipped' } } });
     const told = await scene.events(run);
     expect(told.map(({ type }) => type).at(-1)).toBe('automation.run.completed');
@@ -124,11 +124,11 @@ describe('a failed run', () => {
     await at.must('DELETE', `/contact-properties/${property}`);
     await fail();
     const { id: run } = await at.run(id);
-    expect(await skip(id, run)).toMatchObject(
+    expect(await skipStep(id, run)).toMatchObject(
       refused('The step if is a condition; name the branch to take: condition_met or condition_not_met.'),
     );
-    expect(await skip(id, run, { branch: 'default' })).toMatchObject({ status: 400 });
-    expect(await skip(id, run, { branch: 'condition_not_met' })).toMatchObject({ status: 200 });
+    expect(await skipStep(id, run, { branch: 'default' })).toMatchObject({ status: 400 });
+    expect(await skipStep(id, run, { branch: 'condition_not_met' })).toMatchObject({ status: 200 });
     await scene.settled();
     expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({ first_name: 'No' });
   });
@@ -140,7 +140,7 @@ describe('a failed run', () => {
     await at.must('POST', `/automations/${id}/stop`);
     const disabled = 'The automation is disabled, so none of its runs can be continued; enable it first.';
     expect(await retry(id, run)).toMatchObject(refused(disabled));
-    expect(await skip(id, run)).toMatchObject(refused(disabled));
+    expect(await skipStep(id, run)).toMatchObject(refused(disabled));
     expect(await retryFailed(id, { step_key: 'thanks' })).toMatchObject(refused(disabled));
     await at.must('PATCH', `/automations/${id}`, { status: 'enabled' });
     await at.must('DELETE', `/contacts/${has.contact}`);

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Db, Executor, Value } from '../../src/platform/db/index.ts';
-import { optOutsAmong, recordConsent } from '../../src/features/audience/contacts/consent.store.ts';
+import { eventPageOfSubjects } from '../../src/mail/events/index.ts';
+import { listHistory } from '../../src/features/audience/index.ts';
+import { listRunsOfContact } from '../../src/features/automations/index.ts';
+import { listConsents, optOutsAmong, recordConsent } from '../../src/features/audience/contacts/consent.store.ts';
 import {
   findContactsByIds,
   findContactsByKeys,
@@ -71,6 +74,63 @@ it('a page of an import queries once what its addresses opted out of, and reads 
   expect(out).toHaveLength(200);
 });
 
+it('the activity of a contact is read by indexes in the order of the page', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const team = await scene.team();
+  const { world } = scene.app;
+  const { db, ids } = world;
+  const contacts = Array.from({ length: 50 }, () => ids.uuid());
+  const each = <Made>(make: (contact: string) => Made): Made[] =>
+    Array.from({ length: 100 }, () => contacts.map(make)).flat();
+  await db.tx((tx) =>
+    tx.insertMany(
+      'contact_history',
+      ['contact_id', 'kind', 'id', 'team_id', 'data'],
+      each((contact) => [contact, 'event', ids.uuid(), team.id, '{"name":"visit","payload":null}']),
+    ),
+  );
+  await db.tx((tx) =>
+    tx.insertMany(
+      'events',
+      ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'],
+      each((contact) => [ids.uuid(), team.id, 'contact.updated', contact, null, 1]),
+    ),
+  );
+  await db.tx((tx) =>
+    tx.insertMany(
+      'automation_runs',
+      ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at', 'completed_at'],
+      each((contact) => [ids.uuid(), team.id, team.id, 1, contact, 'completed', 1, 1, 1]),
+    ),
+  );
+  await db.tx((tx) =>
+    recordConsent(
+      world,
+      tx,
+      { source: 'api' },
+      each((id) => ({ contact: { team_id: team.id, id, email_key: id }, action: 'unsubscribed' as const })),
+    ),
+  );
+  if (db.dialect === 'pg')
+    for (const table of ['contact_history', 'events', 'automation_runs', 'consent_records'])
+      await db.run(`analyze ${table}`);
+  const [contact = ''] = contacts;
+  const page = { limit: 20, after: ids.uuid() };
+  const plans = {
+    history: await explainQuery(db, (tx) => listHistory(tx, contact, 'event', page)),
+    runs: await explainQuery(db, (tx) => listRunsOfContact(tx, contact, page)),
+    consents: await explainQuery(db, (tx) => listConsents(tx, contact, page)),
+    events: await explainQuery(db, (tx) =>
+      eventPageOfSubjects(tx, { subjectIds: [contact], types: ['contact.updated'] }, page),
+    ),
+  };
+  expect(plans.history).toMatch(/contact_history_pkey|USING PRIMARY KEY \(contact_id=\? AND kind=\? AND id</);
+  expect(plans.runs).toContain('automation_runs_contact_id_id_index');
+  expect(plans.consents).toContain('consent_records_of_contact');
+  expect(plans.events).toContain('events_subject_id_id_index');
+  for (const plan of [plans.history, plans.runs, plans.consents]) expect(plan).not.toMatch(/\bSort\b|TEMP B-TREE/);
+});
+
 const address = (n: number): string => `person${n}@example.org`;
 
 async function fill(db: Db, teamId: string): Promise<void> {
@@ -81,6 +141,7 @@ async function fill(db: Db, teamId: string): Promise<void> {
     unsubscribed: 0,
     created_at: 1,
     updated_at: 1,
+    import_id: null,
     team_id: teamId,
     id: `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`,
     email: address(n),

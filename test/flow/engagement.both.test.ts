@@ -38,8 +38,8 @@ async function readers(): Promise<Readers> {
     async find(filter) {
       const id = await campaign.make('/segments', { name: `Segment ${segments++}`, filter });
       const found = (await campaign.read(`/segments/${id}/contacts`)).data as { id: string; email: string }[];
-      const preview = await campaign.call('POST', '/segments/preview', { filter });
-      expect(preview.body).toMatchObject({ contacts: found.length });
+      const preview = (await campaign.call('POST', '/segments/preview', { filter })).body as { contacts: number };
+      expect(preview.contacts).toBe(found.length);
       for (const { id: contact } of found) {
         const inside = (await campaign.read(`/contacts/${contact}/segments?limit=100`)).data as { id: string }[];
         expect(inside.map((one) => one.id)).toContain(id);
@@ -89,11 +89,14 @@ it('filters on engagement match what people did with mail of a broadcast, and no
 });
 
 it('days in a filter are counted back from the time of reading, and inactivity begins with the first mail', async () => {
-  const { find, send } = await readers();
+  const { campaign, find, send } = await readers();
   const first = await send();
   await opens(first.mails.ada);
   await clicks(first.mails.bob);
   await letReadingsSettle(scene);
+  const { engagement } = (await campaign.call('POST', '/contacts/export-person', { email: 'ada@example.org' }))
+    .body as { engagement: Record<string, string | null> };
+  expect(Object.entries(engagement).filter(([, at]) => at === null)).toEqual([['last_clicked_at', null]]);
   const recent = { engagement: 'opened', within_days: 10 };
   expect(await find(recent)).toBe('ada');
   expect(await find({ engagement: 'inactive', within_days: 10 })).toBe('');

@@ -11,6 +11,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   connection_id: 'sso_connections',
   contact_id: 'contacts',
   current_team_id: 'teams',
+  custom_event_id: 'custom_events',
   domain_id: 'domains',
   draft_id: 'inbox_drafts',
   email_id: 'emails',

@@ -172,7 +172,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   return scene;
 }
 
-const PARTS = ['automations', 'broadcasts', 'confirmations', 'queue', 'webhooks', 'imports'] as const;
+const PARTS = ['automations', 'broadcasts', 'confirmations', 'signUpMails', 'queue', 'webhooks', 'imports'] as const;
 
 /**
  * Endpoints are notified of what became of mail, and what becomes of an endpoint may be mailed and cause events in

@@ -14,17 +14,38 @@ export async function exportContacts({ client, terminal, process }: Session, opt
   const query = { format: ndjson ? 'ndjson' : 'csv', segment_id: segmentId };
   if (output !== '-') await mustBeFree(process, output, force);
   const content = await client.fetchFile('exportContacts', query);
-  if (output === '-') return pour(terminal.isTty ? shown(content, ndjson) : content, process.stdout);
+  const showLine = ndjson ? (line: string): string => cleanJson(JSON.parse(line)) : cleanLines;
+  if (output === '-') return pour(terminal.isTty ? shown(content, showLine) : content, process.stdout);
   await save(process, content, output, force);
   terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
 }
+
+export interface PersonOptions {
+  bodies?: boolean;
+  output?: string;
+  force?: boolean;
+}
+
+/** Exports what the team has about a person, to a file that only the account of this command can read. */
+export async function exportPerson(
+  { client, terminal, process }: Session,
+  email: string,
+  { bodies = false, output = '-', force = false }: PersonOptions,
+): Promise<void> {
+  if (output !== '-') await mustBeFree(process, output, force);
+  const content = await client.fetchFile('exportPerson', {}, {}, { email, with_bodies: bodies });
+  if (output === '-') return pour(terminal.isTty ? shown(content, cleanLines) : content, process.stdout);
+  await save(process, content, output, force, PRIVATE);
+  terminal.print(terminal.isTty ? `Saved  ${JSON.stringify(output)}` : output);
+}
+
+const PRIVATE = 0o600;
 
 /**
  * Cleans the content for a terminal, which text of untrusted senders must not control; files and pipes get it
  * unchanged.
  */
-async function* shown(content: AsyncIterable<Uint8Array>, isJson: boolean): AsyncGenerator<Uint8Array> {
-  const show = isJson ? (line: string): string => cleanJson(JSON.parse(line)) : cleanLines;
+async function* shown(content: AsyncIterable<Uint8Array>, show: (line: string) => string): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of content) {

@@ -4,8 +4,13 @@ import { act, declareCommand } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 
 export function addContactCommands(program: Command): void {
-  declareFamily(program, contacts, { add: declareExport });
+  declareFamily(program, contacts, { add: declareExports });
   for (const family of [contactActivity, contactSegments, contactTopics]) declareFamily(program, family);
+}
+
+function declareExports(parent: Command): void {
+  declareExport(parent);
+  declarePersonExport(parent);
 }
 
 function declareExport(parent: Command): void {
@@ -20,4 +25,22 @@ function declareExport(parent: Command): void {
     .option('--output <file>', 'the file to write (default: standard output)')
     .option('--force', 'replace an existing file')
     .action(act(async (session, _, options) => (await import('./export.ts')).exportContacts(session, options)));
+}
+
+function declarePersonExport(parent: Command): void {
+  declareCommand(parent, 'export-person', {
+    summary: 'export everything that the team has about a person, as JSON',
+    description:
+      'Write one JSON document with the contact, its consent records and activity, mail to and from the address, threads, the suppression, automation runs and custom events. All spellings of the address are found. The file can be read only by the account that runs the command. Read it before you pass it on: notes of your team and mail of other people may name others.',
+    example: 'contacts export-person ada@example.org --output ada.json',
+  })
+    .argument('<email>', 'the address of the person')
+    .option('--bodies', 'include the texts of mail to the person alone and from the person')
+    .option('--output <file>', 'the file to write (default: standard output)')
+    .option('--force', 'replace an existing file')
+    .action(
+      act(async (session, [email = ''], options) =>
+        (await import('./export.ts')).exportPerson(session, email, options),
+      ),
+    );
 }

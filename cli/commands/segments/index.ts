@@ -3,7 +3,7 @@ import { segmentContacts, segments } from '../../families/index.ts';
 import { declareFamily, type ActionByHand } from '../declare-family.ts';
 
 const byWhere = (says: string, example: string): ActionByHand => ({
-  description: `${says}\n\nThe filter is a condition in words, such as --where '${example}', with and, or, not and parentheses; or JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.`,
+  description: `${says}\n\nThe filter is a condition in words, such as --where '${example}', with and, or, not and parentheses, or on engagement, such as --where 'sent(november) and not opened(november)'; or JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.`,
   add: (command) =>
     command.option(
       '--where <condition>',

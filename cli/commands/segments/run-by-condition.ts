@@ -1,5 +1,5 @@
 import { buildCall } from '../../input/index.ts';
-import { findTopics } from '../../input/find-id.ts';
+import { findNamedInWhere } from '../../input/find-id.ts';
 import { readWhere } from '../../input/read-where.ts';
 import { CliFault } from '../../output/index.ts';
 import { prepare, printResponse, type Call } from '../run-action.ts';
@@ -11,7 +11,7 @@ export async function runByWhere(session: Session, call: Call): Promise<void> {
   const { where } = call.options;
   const isJson = call.options['filter'] !== undefined || call.options['filterFile'] !== undefined;
   if (where !== undefined && isJson) throw new CliFault('--where and --filter mean the same; choose one', 'usage');
-  const filter = typeof where === 'string' ? await findTopics(client, readWhere(where)) : undefined;
+  const filter = typeof where === 'string' ? await findNamedInWhere(client, readWhere(where)) : undefined;
   const [path, body] = await prepare(session, call, (typed) =>
     filter === undefined ? typed : { ...typed, fields: { ...typed.fields, filter: JSON.stringify(filter) } },
   );

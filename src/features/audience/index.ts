@@ -2,7 +2,8 @@
  * Imports of contacts: the submitted file, its progress and its failed rows. Each row is counted once, because counts
  * and position are written in the transaction that writes the row. `import-runner` reads the file.
  */
-export { importsWithFileAmong } from './contact-imports/contact-imports.store.ts';
+export { importsWithFile, importsWithFileAmong } from './contact-imports/contact-imports.store.ts';
+export { importBlob, removeImportFile } from './contact-imports/import-files.ts';
 
 /**
  * Contact properties: the keys that a team declares, and the type of each. A key is declared only once, in any letter
@@ -16,11 +17,27 @@ export { findPropertyUsers, getContactProperty } from './contact-properties/cont
  * team, an unsubscribed contact is subscribed again only by an explicit request, every decision leaves a consent
  * record, and a deletion leaves no personal data. Segment membership is evaluated here on every read.
  */
-export { countAudience } from './contacts/audience.store.ts';
-export { clearDeleted, createContact, deleteContact, eraseContactElsewhere } from './contacts/change-contact.ts';
+export { countByCondition, matchesAmong, type ContactCondition } from './contacts/audience.store.ts';
+export {
+  listHistory,
+  recordHistory,
+  recordLiftedSuppressions,
+  removeHistoryBefore,
+  toUuid,
+  type HistoryData,
+} from './contacts/contact-history.store.ts';
+export {
+  countConfirmationMails,
+  countConsentsOfEmail,
+  listConsents,
+  listConsentsOfEmail,
+  type ConsentAction,
+} from './contacts/consent.store.ts';
+export { clearDeleted, createContact, eraseContact, eraseContactElsewhere } from './contacts/change-contact.ts';
 export {
   changePreferences,
   chooseByApi,
+  listContactTopics,
   mayMail,
   readPreferences,
   unsubscribeByMail,
@@ -28,9 +45,9 @@ export {
   type Preferences,
   type TopicPreference,
 } from './contacts/consent.ts';
-export { findContactsByIds, type ContactRow } from './contacts/contacts.store.ts';
-export { beginEngagement, countCustomEvent, recordEngagement } from './contacts/engagement.store.ts';
-export { exportContacts } from './contacts/export-contacts.ts';
+export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
+export { beginEngagement, countCustomEvent, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
+export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
@@ -41,7 +58,7 @@ export {
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';
-export { getContact, listContactSegments } from './contacts/read-contacts.ts';
+export { getContact, listContactSegments, presentSuppressions } from './contacts/read-contacts.ts';
 export { countMembers, getSegmentMetrics, joinSegments, membersPage } from './contacts/segment-members.ts';
 export {
   isReplaced,
@@ -59,19 +76,40 @@ export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
  */
 export { fillFooter, FOOTER_KEYS } from './readers/footer.ts';
 export { formatPostalLines } from './readers/postal-lines.ts';
-export { findContactLanguage, findLanguageProperty, readAcceptLanguage } from './readers/reader-language.ts';
+export {
+  findContactLanguage,
+  findLanguageProperty,
+  readAcceptLanguage,
+  readLanguage,
+} from './readers/reader-language.ts';
 export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } from './readers/reader-texts.ts';
+
+/**
+ * Sign-up: public forms with which people sign up for a topic or for segments. An address becomes a contact only when
+ * it confirms by mail, and nobody can find out from a form which addresses are known.
+ */
+export { eraseSignUps } from './sign-up/forms.store.ts';
+export { TRAP_FIELD } from './sign-up/forms.ts';
+export {
+  confirmSignUp,
+  findOpenForm,
+  readSignUp,
+  requestSignUp,
+  type OpenForm,
+  type SignUp,
+} from './sign-up/sign-up.ts';
 
 /**
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
-export { countSegments, findSegment, liveSegments } from './segments/segments.store.ts';
+export { countSegments, findSegment, liveSegments, type SegmentRow } from './segments/segments.store.ts';
 export {
   createSegment,
   declaredFor,
   findNamedInFilters,
   loadSegmentFilter,
+  loadSegmentFilters,
   getSegment,
   listSegments,
   withoutLost,
@@ -81,5 +119,6 @@ export {
  * Topics: the subjects a team writes about, and which of them a contact wants. A contact's own choice takes precedence
  * over the topic's default, and every choice leaves a consent record.
  */
+export { listConfirmations } from './topics/confirmations.store.ts';
 export { findTopic, liveTopics } from './topics/topics.store.ts';
 export { createTopic, getTopic, listTopics } from './topics/topics.ts';

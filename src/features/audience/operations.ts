@@ -18,7 +18,6 @@ import { createAudienceContact, createContact, deleteContact, updateContact } fr
 import {
   getAudienceContact,
   getContact,
-  listContactActivity,
   listContactSegments,
   listContacts,
   listSegmentContacts,
@@ -26,6 +25,7 @@ import {
 import { listContactTopics, updateContactTopics } from './contacts/consent.ts';
 import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/segments.ts';
 import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/topics.ts';
+import { createForm, deleteForm, getForm, getFormSnippet, listForms, updateForm } from './sign-up/forms.ts';
 import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
@@ -35,7 +35,6 @@ export const contacts = {
   getContact: (ctx, { path }) => getContact(ctx, path.contact),
   updateContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body),
   deleteContact: (ctx, { path }) => deleteContact(ctx, path.contact),
-  listContactActivity: (ctx, { path, query }) => listContactActivity(ctx, path.contact, readPage(query)),
   createAudienceContact: (ctx, { path, body }) => createAudienceContact(ctx, path.segment, body),
   listAudienceContacts: (ctx, { path, query }) => listSegmentContacts(ctx, path.segment, {}, readPage(query)),
   getAudienceContact: (ctx, { path }) => getAudienceContact(ctx, path.segment, path.contact),
@@ -75,6 +74,15 @@ export const segments = {
   listContactSegments: (ctx, { path, query }) => listContactSegments(ctx, path.contact, readPage(query)),
   addContactToSegment: (ctx, { path }) => addContactToSegment(ctx, path.contact, path.segment),
   removeContactFromSegment: (ctx, { path }) => removeContactFromSegment(ctx, path.contact, path.segment),
+} satisfies OperationTable<World>;
+
+export const forms = {
+  createForm: (ctx, { body }) => createForm(ctx, body),
+  listForms: (ctx, { query }) => listForms(ctx, readPage(query)),
+  getForm: (ctx, { path }) => getForm(ctx, path.form_id),
+  updateForm: (ctx, { path, body }) => updateForm(ctx, path.form_id, body),
+  deleteForm: (ctx, { path }) => deleteForm(ctx, path.form_id),
+  getFormSnippet: (ctx, { path }) => getFormSnippet(ctx, path.form_id),
 } satisfies OperationTable<World>;
 
 export const topics = {

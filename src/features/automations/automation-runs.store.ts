@@ -86,6 +86,9 @@ export async function listRunRows(
   return cutPage(inOrder.slice(0, page.limit + 1), page);
 }
 
+/** Reads one page of the runs of a contact, and one more. */
+export const listRunsOfContact = (db: Executor, contactId: string, page: Page): Promise<RunRow[]> =>
+  db.all<RunRow>(pageSql('automation_runs', 'contact_id = ?', page), [contactId, ...pageValues(page)]);
 /** A contact has few runs of an automation, so that the statuses of those are compared one by one. */
 async function listRunRowsOfContact(
   db: Executor,
@@ -142,18 +145,20 @@ export async function forgetEntries(tx: Executor, automationId: string): Promise
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }
 
-/** Cancels the runs of an erased contact, and removes all data about it. */
-export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<void> {
+/** Cancels the runs of an erased contact, and removes all data about it. Returns how many rows of each table changed. */
+export async function eraseContactRuns(tx: Executor, contactId: string, at: number): Promise<Record<string, number>> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
-  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
-  await eraseRefusals(tx, contactId);
-  await tx.run('delete from automation_occurrences where contact_id = ?', [contactId]);
-  await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
-  await tx.run(
-    `update automation_run_steps set output = null, error = null
-      where run_id in (select id from automation_runs where contact_id = ?)`,
-    [contactId],
-  );
+  const steps = `update automation_run_steps set output = null, error = null
+    where run_id in (select id from automation_runs where contact_id = ?)`;
+  return {
+    automation_entries: await tx.run('delete from automation_entries where contact_id = ?', [contactId]),
+    automation_occurrences: await tx.run('delete from automation_occurrences where contact_id = ?', [contactId]),
+    automation_refusals: await eraseRefusals(tx, contactId),
+    automation_runs: await tx.run('update automation_runs set payload = null, error = null where contact_id = ?', [
+      contactId,
+    ]),
+    automation_run_steps: await tx.run(steps, [contactId]),
+  };
 }
 
 const FREE = "status = 'running' and due_at <= ? and (lease_until is null or lease_until <= ?)";

@@ -1,7 +1,7 @@
 import type { Reentry } from '../../mail/events/index.ts';
 import { cutPage, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
-import type { Trigger } from './check-steps.ts';
+import type { ExitEvent, Trigger } from './check-steps.ts';
 
 export type AutomationStatus = 'enabled' | 'disabled';
 
@@ -121,13 +121,6 @@ const FIXED: ReadonlySet<string> = new Set(['id', 'team_id', 'created_at']);
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {
   await tx.run("update automations set status = 'disabled', deleted_at = ? where id = ?", [at, id]);
-}
-
-/** An event that ends the runs of an automation: one of the team's own, or a type of the platform. */
-export interface ExitEvent {
-  name: string;
-  event_id: string | null;
-  event_type: string | null;
 }
 
 const EXIT_COLUMNS = ['automation_id', 'name', 'team_id', 'event_id', 'event_type'] as const;

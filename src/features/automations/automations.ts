@@ -32,9 +32,8 @@ import {
   copyExits,
   saveExits,
   type AutomationRow,
-  type ExitEvent,
 } from './automations.store.ts';
-import { checkConfigs, checkNames, findExits, type Trigger } from './check-steps.ts';
+import { checkConfigs, checkNames, findExits, type ExitEvent, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isOneOf, isRecord, listed, STREAMS, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { showsAddress } from '../../protocol/content-checks.ts';

@@ -4,7 +4,6 @@ import { isUuid } from '../../platform/ids.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { propertyNamed } from '../campaigns/index.ts';
 import { declaredFor, declaredProperties, findSegment, findTopic } from '../audience/index.ts';
-import type { ExitEvent } from './automations.store.ts';
 import type { DateTrigger } from './date-trigger.ts';
 import { findCustomEventNamed } from './custom-events.store.ts';
 import { RESERVED_PREFIX } from './custom-events.ts';
@@ -219,6 +218,13 @@ export interface Trigger {
   trigger_property_id: string | null;
   /** When they start it, as JSON of a `DateTrigger`. */
   trigger_date: string | null;
+}
+
+/** An event that ends the runs of an automation: one of the team's own, or a type of the platform. */
+export interface ExitEvent {
+  name: string;
+  event_id: string | null;
+  event_type: string | null;
 }
 
 /** Returns the events that end runs, by their names; adds a fault for each that does not exist. */

@@ -13,13 +13,14 @@ import {
 } from './custom-events.store.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { enrol, listStartingAtEvent, recordRefusals } from '../../mail/events/index.ts';
-import { contactNamed, countCustomEvent } from '../audience/index.ts';
+import { contactNamed, countCustomEvent, recordHistory } from '../audience/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';
 type PayloadSchema = Readonly<Record<string, ValueType>>;
 
 const PAYLOAD_BYTES_MAX = 16 * 1024;
+const HISTORY_PAYLOAD_BYTES_MAX = 4096;
 const KEY_CHARS_SHOWN = 60;
 
 const writeSchema = (schema: PayloadSchema | null): string | null => (schema === null ? null : JSON.stringify(schema));
@@ -136,12 +137,19 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     // Locks the contact: if it were erased meanwhile, its run would be left over.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
     await countCustomEvent(tx, { eventId: event.id, contactId, at });
+    await recordHistory(tx, 'event', [
+      { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } },
+    ]);
     await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at }]);
     return undefined;
   });
   if (refusal) throw refusal;
   return { object: 'event' as const, event: name };
 }
+
+/** Returns the payload for the history of the contact, which keeps no large ones. */
+const keepPayload = (payload: object | undefined): object | null =>
+  payload !== undefined && Buffer.byteLength(JSON.stringify(payload)) <= HISTORY_PAYLOAD_BYTES_MAX ? payload : null;
 
 /** Records for each automation that the event would have started why it started none. A contact that is unknown has no record. */
 async function recordRefusedPayload(

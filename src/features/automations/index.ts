@@ -2,7 +2,7 @@
  * Runs of automations: the progress of contacts through a version. A run is begun in the transaction of the event that
  * triggers it. Nothing continues of a contact that is erased, or of an automation that is stopped.
  */
-export { eraseContactRuns, removeEndedRuns } from './automation-runs.store.ts';
+export { eraseContactRuns, listRunsOfContact, removeEndedRuns, type RunRow } from './automation-runs.store.ts';
 
 /**
  * Automations: graphs of steps that contacts pass through, in versions that never change. A stored graph can be

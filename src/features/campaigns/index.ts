@@ -3,6 +3,7 @@
  * if its contact is deleted or changed. This part does not depend on broadcasts.
  */
 export {
+  countErasedRecipients,
   eraseRecipient,
   insertRecipients,
   removeLinks,
@@ -18,7 +19,17 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
 export { listSubjects } from './broadcasts/ab-test.ts';
-export { hasGrown } from './broadcasts/audience-growth.ts';
+export {
+  countRecipients,
+  hasGrown,
+  listEarlier,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
+  type Target,
+} from './broadcasts/audience.ts';
 export {
   broadcastNames,
   broadcastsAmong,
@@ -29,6 +40,7 @@ export {
   forgetReport,
   holdRestored,
   mailHoldsAmong,
+  markReportRemoved,
   resumeRestored,
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';

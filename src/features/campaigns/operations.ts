@@ -39,7 +39,7 @@ export const broadcasts = {
   cancelBroadcast: (ctx, { path }) => thenFreeMail(ctx, cancelBroadcast(ctx, path.broadcast_id)),
   pauseBroadcast: (ctx, { path }) => pauseBroadcast(ctx, path.broadcast_id),
   resumeBroadcast: (ctx, { path }) => thenFreeMail(ctx, resumeBroadcast(ctx, path.broadcast_id)),
-  duplicateBroadcast: (ctx, { path }) => duplicateBroadcast(ctx, path.broadcast_id),
+  duplicateBroadcast: (ctx, { path, body }) => duplicateBroadcast(ctx, path.broadcast_id, body),
   listBroadcastRecipients: (ctx, { path, query }) =>
     listBroadcastRecipients(ctx, path.broadcast_id, query, readPage(query)),
   listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, readPage(query)),

@@ -1,40 +1,92 @@
-import { textsIn, uuidsIn, type Executor, type Row, type Value } from '../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Executor, type Row, type TableShape, type Value } from '../../platform/db/index.ts';
+import { ALSO_EXPORTED, BILLED_PATHS, TEAM_PATHS } from './team-tables.ts';
 
 /** Rows that one statement searches, and whose addresses are read, in a millisecond: other work runs in between. */
 const SEARCHED_AT_ONCE = 250;
 
-type MailTable = 'emails' | 'received_emails';
+interface Searched {
+  /** Every column that is searched, as one text. */
+  texts: string;
+  /** A further condition, without parameters. */
+  where?: string;
+}
 
-/** Every column with addresses, as one text. */
-const ADDRESSES: Readonly<Record<MailTable, string>> = {
-  emails: "sender || ' ' || to_list || ' ' || coalesce(cc_list, '') || ' ' || coalesce(bcc_list, '')",
-  received_emails:
-    "sender || ' ' || mail_from || ' ' || to_list || ' ' || coalesce(cc_list, '') || ' ' || coalesce(bcc_list, '') || ' ' || coalesce(sender_key, '')",
-};
+/** Renders columns as one text. */
+const joinColumns = (...columns: readonly string[]): string =>
+  columns.map((column) => `coalesce(${column}, '')`).join(" || ' ' || ");
+
+const RECIPIENTS = ['sender', 'to_list', 'cc_list', 'bcc_list', 'reply_to_list'] as const;
+
+/** Tables of teams that may have many rows, each with an index by team and id in the order of time. */
+export const SEARCHED = {
+  audit_log: { texts: joinColumns('details', 'subject_id', 'actor_name') },
+  emails: { texts: joinColumns(...RECIPIENTS) },
+  // The condition repeats that of the index.
+  events: { texts: joinColumns('data'), where: "substr(type, 1, 6) <> 'email.'" },
+  playground_messages: { texts: joinColumns('mail_from', 'recipients') },
+  received_emails: { texts: joinColumns(...RECIPIENTS, 'mail_from', 'received_for', 'sender_key') },
+  request_logs: { texts: joinColumns('endpoint', 'request_body', 'response_body') },
+} as const satisfies Record<string, Searched>;
+
+export type SearchedTable = keyof typeof SEARCHED;
 
 /**
- * Searches the next mail of a team after an id for a text in its addresses, or returns all of it for the empty text.
- * `lastId` is where the next search begins; undefined at the end.
+ * Searches the next rows of a team after an id for a text, or returns all of them for the empty text. `lastId` is where
+ * the next search begins; undefined at the end.
  */
-export async function searchMail(
+export async function searchRows(
   db: Executor,
-  table: MailTable,
+  table: SearchedTable,
   { teamId, afterId, text }: { teamId: string; afterId: string; text: string },
 ): Promise<{ rows: Row[]; lastId: string | undefined }> {
+  const { texts, where }: Searched = SEARCHED[table];
+  const theirs = `team_id = ?${where === undefined ? '' : ` and ${where}`}`;
   const end = await db.get<{ id: string }>(
-    `select id from ${table} where team_id = ? and id > ? order by id limit 1 offset ?`,
+    `select id from ${table} where ${theirs} and id > ? order by id limit 1 offset ?`,
     [teamId, afterId, SEARCHED_AT_ONCE - 1],
   );
-  const position = db.dialect === 'pg' ? 'strpos' : 'instr';
   const within = end === undefined ? '' : 'and id <= ?';
-  const named = text === '' ? '' : `and ${position}(lower(${ADDRESSES[table]}), ?) > 0`;
-  const rows = await db.all(`select * from ${table} where team_id = ? and id > ? ${within} ${named} order by id`, [
+  const named = text === '' ? '' : `and ${position(db, texts)} > 0`;
+  const rows = await db.all(`select * from ${table} where ${theirs} and id > ? ${within} ${named} order by id`, [
     teamId,
     afterId,
     ...(end === undefined ? [] : [end.id]),
     ...(text === '' ? [] : [text]),
   ]);
   return { rows, lastId: end?.id };
+}
+
+const position = ({ dialect }: Executor, texts: string): string =>
+  `${dialect === 'pg' ? 'strpos' : 'instr'}(lower(${texts}), ?)`;
+
+/** Searches a small table of a team for a text, or returns all its rows for the empty text. */
+export function searchTeamTable(
+  db: Executor,
+  { name, columns }: TableShape,
+  { teamId, text }: { teamId: string; text: string },
+): Promise<Row[]> {
+  const searched = joinColumns(...columns.filter(({ type }) => type === 'text').map((column) => `"${column.name}"`));
+  const named = text === '' ? '' : ` and ${position(db, searched)} > 0`;
+  return db.all(`select * from ${name} where ${isOfTeam(name)}${named}`, [teamId, ...(text === '' ? [] : [text])]);
+}
+
+/** Renders the condition that a row belongs to a team, with one parameter. */
+function isOfTeam(table: string): string {
+  const path = [...TEAM_PATHS, ...BILLED_PATHS, ...ALSO_EXPORTED].find((one) => one.table === table);
+  if (!path) throw new Error(`it is not known how rows of ${table} belong to a team`);
+  const { by, parent, from = 'id' } = path;
+  return parent === undefined ? `${by} = ?` : `${by} in (select ${from} from ${parent} where ${isOfTeam(parent)})`;
+}
+
+/** Lists the clicked links in the reports of a team's broadcasts that have a text, or all of them for the empty text. */
+export function searchLinks(
+  db: Executor,
+  { teamId, text }: { teamId: string; text: string },
+): Promise<{ broadcast_id: string; url_hash: string; url: string }[]> {
+  const named = text === '' ? '' : ` and ${position(db, 'url')} > 0`;
+  const sql = `select broadcast_id, url_hash, url from broadcast_links
+    where broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)${named}`;
+  return db.all(sql, [teamId, ...(text === '' ? [] : [text])]);
 }
 
 interface RowKey {
@@ -68,16 +120,15 @@ export function readRows<T = Row>(tx: Executor, { table, key }: RowKey): Promise
   return tx.all<T>(`select * from ${table} where ${where.sql}`, where.values);
 }
 
-/** Removes the address from the participants of a team's threads. */
-export async function eraseParticipant(
+/** Removes the address from the participants of a team's threads; returns how many rows there were. */
+export const eraseParticipant = (
   tx: Executor,
   { teamId, emailKey }: { teamId: string; emailKey: string },
-): Promise<void> {
-  await tx.run(
+): Promise<number> =>
+  tx.run(
     `delete from ${PARTICIPANTS} where address_key = ? and inbox_id in (select id from inboxes where team_id = ?)`,
     [emailKey, teamId],
   );
-}
 
 const PARTICIPANTS = 'inbox_participants';
 

@@ -24,6 +24,7 @@ export { buildSnippet, lockThread, updateThreadRow } from './store/threads.store
  * emails themselves belong to `mail/received-emails` and `mail/emails`.
  */
 export { putIntoThreads } from './threads/put-into-threads.ts';
+export { getInboxThread } from './threads/read-threads.ts';
 export { indexInboxes } from './threads/search-threads.ts';
 
 /**

@@ -17,7 +17,7 @@ export const templates = {
   getTemplate: (ctx, { path }) => getTemplate(ctx, path.template),
   updateTemplate: (ctx, { path, body }) => updateTemplate(ctx, path.template, body),
   deleteTemplate: (ctx, { path }) => deleteTemplate(ctx, path.template),
-  publishTemplate: (ctx, { path }) => publishTemplate(ctx, path.template),
+  publishTemplate: (ctx, { path, body }) => publishTemplate(ctx, path.template, body),
   duplicateTemplate: (ctx, { path }) => duplicateTemplate(ctx, path.template),
 } satisfies OperationTable<World>;
 

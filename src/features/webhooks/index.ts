@@ -11,7 +11,7 @@ export {
   teamsWithOldWebhookEvents,
   listWebhookIds,
 } from './endpoints/old-webhook-events.store.ts';
-export { bringBackEvents, erasePayloads, recordAttempts } from './endpoints/webhook-events.store.ts';
+export { bringBackEvents, erasePayloads, listToldEvents, recordAttempts } from './endpoints/webhook-events.store.ts';
 export { listWebhookEvents, replayWebhookEvent } from './endpoints/webhook-events.ts';
 export { countWebhooks, endpointLeases, leaseEndpoints } from './endpoints/webhooks.store.ts';
 export {

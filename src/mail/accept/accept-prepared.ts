@@ -7,11 +7,11 @@ import type { Ctx } from '../../tenancy/access/index.ts';
 import { linkFiles, placeInRows, putFiles, bytesWorth, rowsWorth } from '../contents/index.ts';
 import { createContentionGauge, insertDeliveries } from '../queue/index.ts';
 import {
-  findCountedGrant,
+  findCountedApp,
   uncountItems,
-  refuseBeyondGrants,
+  refuseBeyondApps,
   refuseOverQuota,
-  type CountedGrant,
+  type CountedApp,
   type Counted,
 } from './sending-limits.ts';
 import { keepAnswers, type Idempotency, type createIdempotent } from './idempotency.ts';
@@ -91,7 +91,7 @@ export function createAcceptPrepared(
         await writeFiles(world, emails);
         const shared = sharedBodyRows(bodies, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, bodies: shared, idempotency, answer };
-        await contention.track(commit({ ...item, grant: findCountedGrant(ctx.actor) }));
+        await contention.track(commit({ ...item, app: findCountedApp(ctx) }));
       });
     },
     async acceptWithRows(ctx, prepared, { idempotency, writeRows }) {
@@ -102,8 +102,8 @@ export function createAcceptPrepared(
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         await writeFiles(world, emails);
         await world.db.tx(async (tx) => {
-          const grant = findCountedGrant(ctx.actor);
-          const item = { teamId, kind, emails, bodies: [], idempotency, answer, grant } as const;
+          const app = findCountedApp(ctx);
+          const item = { teamId, kind, emails, bodies: [], idempotency, answer, app } as const;
           const [refusal] = await writeAccepted(world, tx, [item]);
           if (refusal) throw refusal;
           for (const { email } of emails) await writeRows(tx, email);
@@ -156,7 +156,7 @@ export async function acceptWithin(
     bodies: [],
     idempotency: undefined,
     answer: undefined,
-    grant: findCountedGrant(ctx.actor),
+    app: findCountedApp(ctx),
   };
   const [refusal] = await writeAccepted(world, tx, [item]);
   if (refusal) throw refusal;
@@ -196,7 +196,7 @@ interface Acceptance extends Counted {
   idempotency: Idempotency | undefined;
   answer: unknown;
   /** The app that makes the request, if its sends are counted. */
-  grant?: CountedGrant | undefined;
+  app?: CountedApp | undefined;
 }
 
 /** Estimates how many rows it writes: one email may go to fifty destinations. */
@@ -216,7 +216,7 @@ const toPlace = (item: Acceptance): Place => ({
 /** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota, or what its app may send a day. */
 async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {
   const now = world.clock.now();
-  const refusals: Map<Acceptance, Error> = await refuseBeyondGrants(tx, items, now);
+  const refusals: Map<Acceptance, Error> = await refuseBeyondApps(tx, items, now);
   const within = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
   const overQuota = await refuseOverQuota(world, tx, within, now);
   if (overQuota.size > 0) await uncountItems(tx, [...overQuota.keys()], now);

@@ -3,7 +3,7 @@ import { refuse, Refusal } from '../../platform/refusal.ts';
 import type { World } from '../../platform/world.ts';
 import { createSendSwitch } from '../../tenancy/instance/index.ts';
 import { isSimulatorDomain, computeMonthlyLimit } from '../../platform/config/index.ts';
-import { beyond, BeyondUnapproved, type Ctx, type Actor } from '../../tenancy/access/index.ts';
+import { beyond, BeyondUnapproved, type Ctx } from '../../tenancy/access/index.ts';
 import type { DomainRow } from '../domains/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
@@ -12,25 +12,30 @@ import { isoTime } from '../../platform/clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
+/** An app that acts for a person in a team. All its grants are counted together: authorizing it again gives it no more. */
+export interface AppOfPerson {
+  teamId: string;
+  userId: string;
+  clientId: string;
+}
+
 /** Adds to the recipients that an app wrote to on a day, and returns their number. */
-export const countGrantSends =
-  defineHook<(tx: Executor, grantId: string, add: { day: number; count: number }) => Promise<number>>(
-    'countGrantSends',
-  );
+export const countAppSends =
+  defineHook<(tx: Executor, app: AppOfPerson, add: { day: number; count: number }) => Promise<number>>('countAppSends');
 
 /** An app with a daily limit of sends, or of sends without approval. */
-export interface CountedGrant {
-  id: string;
+export interface CountedApp extends AppOfPerson {
   max: number;
   unapprovedMax: number;
 }
 
-export function findCountedGrant(actor: Actor): CountedGrant | undefined {
+export function findCountedApp({ actor, teamId }: Pick<Ctx, 'actor' | 'teamId'>): CountedApp | undefined {
   if (actor.kind !== 'oauth_grant') return undefined;
   const { emailsPerDay, approval, approvalAbove } = actor.limits;
   if (emailsPerDay === null && approval !== 'broadcasts') return undefined;
   const unapprovedMax = approval === 'broadcasts' ? approvalAbove : Infinity;
-  return { id: actor.grantId, max: emailsPerDay ?? Infinity, unapprovedMax };
+  const { userId, clientId } = actor;
+  return { teamId, userId, clientId, max: emailsPerDay ?? Infinity, unapprovedMax };
 }
 
 /** Refuses recipients outside the team's verified domains and the simulator, if the grant limits the app to those. */
@@ -48,40 +53,44 @@ export async function mustBeWithinRecipients(
 }
 
 interface Item {
-  grant?: CountedGrant | undefined;
+  app?: CountedApp | undefined;
   emails: readonly { recipients: number }[];
 }
+
+const writeKey = ({ app }: Item): string => `${app?.teamId} ${app?.userId} ${app?.clientId}`;
 
 const recipientsIn = ({ emails }: Item): number => emails.reduce((sum, { recipients }) => sum + recipients, 0);
 
 /**
  * Counts what apps send, and refuses what exceeds their daily limit. Counts first and subtracts the refused ones
- * afterwards, as for quotas: counting locks the grant, so nodes that accept at the same time cannot exceed the limit
- * together.
+ * afterwards, as for quotas: counting locks the count of the app, so nodes that accept at the same time cannot exceed the
+ * limit together.
  */
-export async function refuseBeyondGrants<One extends Item>(
+export async function refuseBeyondApps<One extends Item>(
   tx: Executor,
   items: readonly One[],
   now: number,
 ): Promise<Map<One, Refusal>> {
   const refusals = new Map<One, Refusal>();
   const day = Math.floor(now / DAY_MS);
-  // Grants are locked in the same order everywhere, as teams are, to avoid deadlocks.
-  const groups = [...Map.groupBy(items, ({ grant }) => grant?.id)].sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
-  for (const [id, group] of groups) {
-    if (id === undefined) continue;
+  const counted = items.filter(({ app }) => app !== undefined);
+  // Apps are locked in the same order everywhere, as teams are, to avoid deadlocks.
+  const groups = [...Map.groupBy(counted, writeKey)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, group] of groups) {
+    const app = group[0]?.app;
+    if (!app) continue;
     const count = group.reduce((sum, item) => sum + recipientsIn(item), 0);
-    const before = (await countGrantSends.call(tx, id, { day, count })) - count;
+    const before = (await countAppSends.call(tx, app, { day, count })) - count;
     let taken = 0;
     for (const item of group) {
       const wanted = recipientsIn(item);
-      const { max = 0, unapprovedMax = 0 } = item.grant ?? {};
+      const { max = 0, unapprovedMax = 0 } = item.app ?? {};
       const all = before + taken + wanted;
       if (all <= max && all <= unapprovedMax) taken += wanted;
       else if (all <= max) refusals.set(item, new BeyondUnapproved(unapprovedMax));
       else refusals.set(item, tooMany({ max, used: before + taken, wanted, until: (day + 1) * DAY_MS }));
     }
-    if (taken < count) await countGrantSends.call(tx, id, { day, count: taken - count });
+    if (taken < count) await countAppSends.call(tx, app, { day, count: taken - count });
   }
   return refusals;
 }
@@ -90,7 +99,7 @@ export async function refuseBeyondGrants<One extends Item>(
 export async function uncountItems(tx: Executor, items: readonly Item[], now: number): Promise<void> {
   const day = Math.floor(now / DAY_MS);
   for (const item of items) {
-    if (item.grant) await countGrantSends.call(tx, item.grant.id, { day, count: -recipientsIn(item) });
+    if (item.app) await countAppSends.call(tx, item.app, { day, count: -recipientsIn(item) });
   }
 }
 
@@ -98,12 +107,13 @@ export async function uncountItems(tx: Executor, items: readonly Item[], now: nu
  * Makes a call of an app that may start mail to one person, and counts it as one recipient unless it is refused. Throws
  * without making it if the app has reached a limit.
  */
-export async function countAsRecipient<T>({ actor, store }: Ctx, make: () => Promise<T>): Promise<T> {
-  const grant = findCountedGrant(actor);
-  if (!grant) return make();
-  const item = { grant, emails: [{ recipients: 1 }] };
+export async function countAsRecipient<T>(ctx: Ctx, make: () => Promise<T>): Promise<T> {
+  const { store } = ctx;
+  const app = findCountedApp(ctx);
+  if (!app) return make();
+  const item = { app, emails: [{ recipients: 1 }] };
   const now = store.clock.now();
-  const refusals = await store.db.tx((tx) => refuseBeyondGrants(tx, [item], now));
+  const refusals = await store.db.tx((tx) => refuseBeyondApps(tx, [item], now));
   const refusal = refusals.get(item);
   if (refusal) throw refusal;
   try {

@@ -61,16 +61,17 @@ export const eraseOfEndpoints =
   defineHook<(tx: Executor, teamId: string, eventIds: readonly string[]) => Promise<void>>('eraseOfEndpoints');
 
 /**
- * Erases the recorded events of a subject of a team; endpoints that are still to be notified get only the types and the
- * times.
+ * Erases the recorded events of a subject of a team, and returns how many; endpoints that are still to be notified get
+ * only the types and the times.
  */
-export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<void> {
+export async function eraseEvents(tx: Executor, teamId: string, subjectId: string): Promise<number> {
   const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
   await eraseOfEndpoints.call(
     tx,
     teamId,
     rows.map((row) => row.id),
   );
+  return rows.length;
 }
 
 /** Returns which of these events exist; on PostgreSQL a transaction that erases them waits for the end of this one. */
@@ -93,6 +94,22 @@ export async function eventsOfSubjects(
   const named = textsIn(db.dialect, 'type', types);
   const sql = `select * from events where ${among.sql} and ${named.sql}`;
   return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
+}
+
+/** Reads one page of the events of these subjects with one of these types, and one more, in the order of the page. */
+export async function eventPageOfSubjects(
+  db: Executor,
+  { subjectIds, types }: { subjectIds: readonly string[]; types: readonly EventType[] },
+  page: Page,
+): Promise<RecordedEvent[]> {
+  if (subjectIds.length === 0 || types.length === 0) return [];
+  const among = textsIn(db.dialect, 'subject_id', subjectIds);
+  const named = textsIn(db.dialect, 'type', types);
+  // Without the hints, both databases may read all events in the order of the page.
+  const index = db.dialect === 'pg' ? '' : ' indexed by events_subject_id_id_index';
+  const sql = `with theirs as materialized (select * from events${index} where ${among.sql} and ${named.sql})
+    ${pageSql('theirs', 'true', page)}`;
+  return (await db.all<EventRow>(sql, [among.value, named.value, ...pageValues(page)])).map(readEvent);
 }
 
 /** Reads those of these events that exist, in any order. */

@@ -9,6 +9,7 @@ export {
   eraseOfEndpoints,
   holdEvents,
   eventPage,
+  eventPageOfSubjects,
   eventsByIds,
   listEvents,
   eventsOfSubjects,

@@ -68,9 +68,8 @@ export function listRefusals(
 }
 
 /** Deletes the refusals of a contact that is erased. */
-export async function eraseRefusals(tx: Executor, contactId: string): Promise<void> {
-  await tx.run('delete from automation_refusals where contact_id = ?', [contactId]);
-}
+export const eraseRefusals = (tx: Executor, contactId: string): Promise<number> =>
+  tx.run('delete from automation_refusals where contact_id = ?', [contactId]);
 
 /** Deletes the refusals of an automation that is deleted. */
 export async function forgetRefusals(tx: Executor, automationId: string): Promise<void> {

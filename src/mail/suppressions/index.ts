@@ -9,8 +9,9 @@ export {
   listSuppressions,
   suppressedNow,
   deleteSuppression,
+  noteLiftedSuppressions,
   removeSuppressions,
   suppress,
   type NewSuppression,
 } from './suppressions.ts';
-export { suppressionsAmong } from './suppressions.store.ts';
+export { findByKeys as findSuppressions, suppressionsAmong, type SuppressionRow } from './suppressions.store.ts';

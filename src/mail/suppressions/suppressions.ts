@@ -1,3 +1,4 @@
+import { defineHook } from '../../platform/hook.ts';
 import { recordEvents, type SuppressionData } from '../events/index.ts';
 import { isoTime } from '../../platform/clock.ts';
 import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
@@ -148,6 +149,12 @@ export async function removeSuppressions(
   });
 }
 
+/** Records in the history of contacts that the suppressions of their addresses were lifted. */
+export const noteLiftedSuppressions =
+  defineHook<(store: Store, tx: Executor, teamId: string, rows: readonly SuppressionRow[]) => Promise<void>>(
+    'noteLiftedSuppressions',
+  );
+
 /** Removes suppressions and records it; returns those that this call removed. */
 async function remove(store: Store, tx: Executor, asked: SuppressionRow[]): Promise<SuppressionRow[]> {
   const teamId = asked[0]?.team_id;
@@ -161,6 +168,7 @@ async function remove(store: Store, tx: Executor, asked: SuppressionRow[]): Prom
     store.ids,
     rows.map((row) => ({ teamId, type: 'suppression.removed', subjectId: row.id, data: eventData(row), at })),
   );
+  await noteLiftedSuppressions.call(store, tx, teamId, rows);
   return rows;
 }
 

@@ -255,6 +255,10 @@ const sections = {
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  forms: {
+    sign_ups_per_client_per_hour: integer({ min: 1, max: 1_000_000, unit: 'addresses' }),
+    sign_ups_per_form_per_hour: integer({ min: 1, max: 10_000_000, unit: 'addresses' }),
+  },
   broadcasts: {
     max_at_once: integer({ min: 1, max: 100, unit: 'broadcasts' }),
     overdue_hours: integer({ min: 1, max: 8760, unit: 'hours' }),

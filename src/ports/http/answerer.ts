@@ -188,6 +188,7 @@ function createApprovedRunner(
   const createCtx = contexts(validators, services)[toCallerKind(readRequirement(operation.operation))];
   const readCall = callReader(operation);
   const isAudited = operation.operation['x-service-audit'] !== undefined;
+  const isRead = operation.operation['x-service-effect'] === 'reads';
   return async (checked, page) => {
     const ctx = createCtx(checked);
     const audit = isAudited ? audited(ctx.store, buildAuditNote(operation, checked)) : undefined;
@@ -195,7 +196,7 @@ function createApprovedRunner(
     const answered = await answer(ctx, readCall(checked), page);
     // A read makes no change whose transaction would include the entry, so the entry is written before the first byte
     // is sent.
-    if (page && checked.request.method === 'GET') await audit?.write();
+    if (page && (isRead || checked.request.method === 'GET')) await audit?.write();
     const outcome = audit && formatOutcome(operation.operation, checked, answered);
     if (outcome !== undefined) await audit?.writeOutcome(outcome);
     return answered;

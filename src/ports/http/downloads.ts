@@ -3,6 +3,7 @@ import { privatePageHeaders, type Page, type PageCall } from './page.ts';
 import { downloadReceived, type ReceivedDownload } from '../../mail/received-emails/index.ts';
 import { Readable } from 'node:stream';
 import { exportContacts as beginExport } from '../../features/audience/index.ts';
+import { exportPerson as beginPersonExport } from '../../features/customers/index.ts';
 import { exportFailedRows } from '../../features/audience/start.ts';
 import type { InvoiceObject } from '../../contract/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
@@ -83,6 +84,20 @@ function streamExport(
   // RFC 9110 §9.3.2: a response to HEAD has no content.
   return Readable.from(reply.request.method === 'HEAD' ? [] : lines);
 }
+
+/** Responds with a document that is produced while it is sent, as fast as the caller reads it. */
+export const exportPerson: Page<'exportPerson'> = async (ctx, { body }, { reply }) => {
+  const { pieces, end } = await beginPersonExport(ctx, body);
+  // Runs however the response ends: read completely, or aborted by the client.
+  reply.raw.once('close', end);
+  if (reply.raw.destroyed) end();
+  reply.headers({
+    'content-type': 'application/json; charset=utf-8',
+    'content-disposition': 'attachment; filename="person.json"',
+    'cache-control': 'private, no-store',
+  });
+  return Readable.from(pieces);
+};
 
 export const sendInvoiceCsv: Page<'getInvoiceCsv'> = async (ctx, { path }, { reply }) => {
   const invoice = await getInvoice(ctx, path.invoice_id);

@@ -8,6 +8,7 @@ import {
 import {
   sendAttachmentFile,
   exportContacts,
+  exportPerson,
   getContactImportFailedRows,
   sendInvoiceCsv,
   sendInvoicePage,
@@ -84,6 +85,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   createContactImport,
   createImage,
   exportContacts,
+  exportPerson,
   getContactImportFailedRows,
   getInvoiceCsv: sendInvoiceCsv,
   getInvoicePage: sendInvoicePage,

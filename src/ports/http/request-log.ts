@@ -17,8 +17,11 @@ type Operation = Pick<OperationValidators, 'operationId' | 'path' | 'operation'>
 const USER_AGENT_CHARS_MAX = 500;
 const ENDPOINT_CHARS_MAX = 500;
 
-/** Routes whose whole bodies are secrets, as the contract writes them: in the URL, a caller may encode any letter. */
-const SECRET_ROUTES = /^\/(?:auth|oauth)\//;
+/**
+ * Routes whose whole bodies are secrets, as the contract writes them: in the URL, a caller may encode any letter. The last
+ * two name a person whose data is exported or erased.
+ */
+const SECRET_ROUTES = /^\/(?:(?:auth|oauth)\/|contacts\/(?:erase|export-person)$)/;
 /** Responses of these routes are in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
 /** The operation that returns a link which works without a login. */

@@ -65,7 +65,7 @@ export function renderFilter(filter: Filter, dialect: FilterDialect): Rendered {
       );
     case 'event':
       return rendered(
-        'exists (select 1 from contact_custom_events v where v.event_id = ? and v.contact_id = c.id and v.last_at >= ?)',
+        'exists (select 1 from contact_custom_events v where v.custom_event_id = ? and v.contact_id = c.id and v.last_at >= ?)',
         filter.eventId,
         filter.since ?? 0,
       );
@@ -237,7 +237,7 @@ function buildRange(part: Filter, { dialect, teamId }: Database): IndexRange | u
   if (part.kind === 'link' || part.kind === 'event') {
     const also = part.since === null ? {} : { also: rendered('i.last_at >= ?', part.since) };
     if (part.kind === 'event')
-      return { table: 'contact_custom_events', where: rendered('i.event_id = ?', part.eventId), ...also };
+      return { table: 'contact_custom_events', where: rendered('i.custom_event_id = ?', part.eventId), ...also };
     const where = rendered('i.team_id = ? and i.url_hash = ?', teamId, part.linkHash);
     return { table: 'contact_link_clicks', where, ...also };
   }

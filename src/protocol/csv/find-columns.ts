@@ -1,5 +1,5 @@
 import type { PropertyType } from '../contact-filter/index.ts';
-import { undefused } from './read-row.ts';
+import { undefused } from './spreadsheet-cells.ts';
 
 /** The caller's assignment of columns. A field that is null is not read from any column. */
 export interface ColumnMap {

@@ -17,9 +17,6 @@ export {
   type ImportedColumn,
 } from './find-columns.ts';
 export {
-  defused,
-  undefused,
-  quoted,
   cellFault,
   readRow,
   rowFault,
@@ -28,4 +25,5 @@ export {
   type RowFault,
   type SkippedValue,
 } from './read-row.ts';
+export { defused, undefused, quoted } from './spreadsheet-cells.ts';
 export { createSniffer, type Encoding, type Sniffed, type Sniffer, allEnds, endsOutside } from './sniff.ts';

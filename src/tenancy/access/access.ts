@@ -10,7 +10,7 @@ import {
 } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal.ts';
 import type { Store } from '../../platform/store.ts';
-import type { GrantLimits } from './grant-limits.ts';
+import { decideAdmission, type GrantLimits } from './grant-limits.ts';
 
 export type Permission = 'full_access' | 'sending_access';
 
@@ -49,6 +49,8 @@ export type Actor =
       approvedContacts?: number | null;
       /** A sample of those contacts, as text. */
       approvedAudience?: string | null;
+      /** Set for a call that a person approved: when the draft that it sends or publishes was last changed. */
+      approvedDraftAt?: number | null;
     }
   /** An operator of the installation, with a token. Belongs to no team and cannot access one. */
   | {
@@ -148,12 +150,24 @@ export interface Approved {
   audience: string | null;
 }
 
-export const NOT_APPROVED: Approved = { contacts: null, audience: null };
+const NOT_APPROVED: Approved = { contacts: null, audience: null };
 
 export const readApproved = (actor: Actor): Approved =>
   actor.kind === 'oauth_grant'
     ? { contacts: actor.approvedContacts ?? null, audience: actor.approvedAudience ?? null }
     : NOT_APPROVED;
+
+/**
+ * Throws if an app would change mail of others that its limits do not let it change. Called in the transaction of a
+ * change for which the app was admitted because it alone had written the draft: somebody else may have changed the
+ * draft since, for example while a file was fetched.
+ */
+export function mustMayAlter(actor: Actor, { isOwn }: { isOwn: boolean }): void {
+  if (isOwn || actor.kind !== 'oauth_grant' || decideAdmission(actor.limits, 'alters_mail') === 'may') return;
+  throw refuse('invalid_permission', {
+    say: 'Nothing was changed, because somebody else changed this at the same time. Read it again, and repeat the request.',
+  });
+}
 
 /**
  * Refuses a caller whose credential does not reach an operation. Every listener calls this once, before the operation

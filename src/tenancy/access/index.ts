@@ -17,11 +17,11 @@ export {
   readPinnedDomain,
   readAppName,
   readGrantId,
-  NOT_APPROVED,
   readApproved,
   type Approved,
   authorize,
   authorizeFields,
+  mustMayAlter,
 } from './access.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export {
@@ -33,5 +33,6 @@ export {
   NO_LIMITS,
   type GrantLimits,
 } from './grant-limits.ts';
+export { mustBeUnchanged, nextChangeAt } from './unchanged-draft.ts';
 export { lockTeam } from './team-lock.store.ts';
 export { Answered, readPage, type AllOperations, type OperationResult, type OperationTable } from './operation.ts';

@@ -312,6 +312,7 @@ const elsewhere = [
   'createWebhook',
   'eraseAddress',
   'exportContacts',
+  'exportPerson',
 ];
 
 const newKey = async () =>

@@ -348,7 +348,7 @@ describe('a step of an automation', () => {
     for (const one of good) await isTaken('condition', one);
     await isTaken('condition', { type: 'or', rules: good });
     const wrong: [object, string][] = [
-      [{}, 'must have nodes of the type rule, and, or or'],
+      [{}, 'must have nodes of the type rule, filter, and, or or'],
       [{ type: 'not', rules: good }, 'must have nodes of the type'],
       [{ type: 'and', rules: [] }, 'must have at least one rule in and'],
       [{ type: 'and', rules: [null] }, 'must contain rules, each an object'],

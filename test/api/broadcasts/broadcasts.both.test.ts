@@ -31,6 +31,11 @@ describe('POST /broadcasts', () => {
       id: made.body.id,
       ...input,
       audience_id: desk.segment,
+      segment_ids: [desk.segment],
+      exclude_segment_ids: [],
+      not_received_from: [],
+      received_but_not_opened: null,
+      duplicated_from: null,
       template_id: null,
       pool: null,
       status: 'draft',
@@ -41,6 +46,7 @@ describe('POST /broadcasts', () => {
       total: null,
       waiting_reason: null,
       held: null,
+      paused: null,
       failed_reason: null,
       counts: {
         sent: 0,
@@ -157,6 +163,7 @@ describe('GET /broadcasts', () => {
       excluded: 0,
       total: null,
       held: null,
+      paused: null,
     });
     expect((await own.call('GET', '/usage')).body.broadcasts).toEqual({ used: 4, limit: null });
   });
@@ -249,6 +256,7 @@ describe('POST /broadcasts/{id}/duplicate', () => {
       ...content,
       id: copy.body.id,
       name: 'Copy of A',
+      duplicated_from: id,
       created_at: new Date(scene.clock.now()).toISOString(),
     });
     const long = await desk.make({ name: 'x'.repeat(200) });

@@ -470,7 +470,7 @@ describe('cancel and resume of a broadcast', () => {
     expect(await desk.get(id)).toMatchObject({ status: 'queued', held });
     expect((await desk.call('GET', '/broadcasts')).body.data[0]).toMatchObject({ id, held });
     const resumed = await desk.call('POST', `/broadcasts/${id}/resume`);
-    expect([resumed.status, resumed.body]).toEqual([200, { object: 'broadcast', id }]);
+    expect([resumed.status, resumed.body]).toEqual([200, { object: 'broadcast', id, held: null }]);
     expect((await desk.get(id)).held).toBe(null);
     expect(said(await desk.call('POST', `/broadcasts/${id}/resume`))).toEqual([403, 'validation_error']);
   });

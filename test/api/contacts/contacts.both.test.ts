@@ -47,6 +47,7 @@ describe('POST /contacts', () => {
       last_name: 'Lovelace',
       created_at: new Date(scene.clock.now()).toISOString(),
       unsubscribed: false,
+      suppression: null,
     };
     expect(await read(team, id)).toEqual({ object: 'contact', ...listed, properties: { plan: 'Pro', seats: 3.5 } });
     expect((await call(team, 'GET', '/contacts')).body).toEqual({ object: 'list', data: [listed] });

@@ -28,7 +28,7 @@ const fetchTopics = async (team: Team, contact: string): Promise<Record<string, 
 };
 /** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, contact: string): Promise<string[]> => {
-  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity?kind=consent`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 

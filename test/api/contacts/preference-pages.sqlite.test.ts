@@ -43,7 +43,7 @@ const fetchTopics = async (team: Team, id: string): Promise<Record<string, strin
 
 /** Returns the recorded decisions, oldest first. */
 const decisions = async (team: Team, id: string): Promise<string[]> => {
-  const { data } = (await call(team, 'GET', `/contacts/${id}/activity`)).body;
+  const { data } = (await call(team, 'GET', `/contacts/${id}/activity?kind=consent`)).body;
   return data.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 
@@ -70,7 +70,7 @@ describe('one-click unsubscribe', () => {
     const ada = await person(team);
     const emailId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
     await visit(scene, (await linksTo(scene, team, ada, { emailId })).unsubscribe, { body: ONE_CLICK });
-    const { data } = (await call(team, 'GET', `/contacts/${ada.id}/activity`)).body;
+    const { data } = (await call(team, 'GET', `/contacts/${ada.id}/activity?kind=consent`)).body;
     expect(data).toMatchObject([{ type: 'unsubscribed', source: 'one_click', email_id: emailId }]);
   });
 

@@ -126,6 +126,26 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
     },
   },
   {
+    what: 'forms',
+    async prepare(team) {
+      const { name } = await team.domain();
+      const topic = await scene.api('POST', '/topics', {
+        key: team.key,
+        body: { name: 'News', default_subscription: 'opt_out' },
+      });
+      await fill('sign_up_forms', 100 - LEFT, (n, id) => ({
+        id,
+        team_id: team.id,
+        name: `Form ${n}`,
+        segment_ids: '[]',
+        allowed_origins: '[]',
+        enabled: 1,
+        created_at: 0,
+      }));
+      return (n) => post(team, '/forms', { name: `New ${n}`, topic_id: topic.body.id, from: `a@${name}` });
+    },
+  },
+  {
     what: 'inbound rules',
     async prepare(team) {
       const { name } = await createReceivingDomain(scene, team);

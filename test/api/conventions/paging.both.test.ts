@@ -64,6 +64,16 @@ const listed: Listed[] = [
     every: 'status=draft',
   },
   {
+    family: 'forms',
+    path: '/forms',
+    make: async (scene, team, i) => {
+      const topic = { name: `Sign-ups ${i}`, default_subscription: 'opt_out' };
+      const { id } = (await scene.api('POST', '/topics', { key: team.key, body: topic })).body;
+      const body = { name: `Form ${i}`, topic_id: id, from: `a@${kept.domain}` };
+      return (await scene.api('POST', '/forms', { key: team.key, body })).body.id;
+    },
+  },
+  {
     family: 'images',
     path: '/images',
     make: async (scene, team, i) =>

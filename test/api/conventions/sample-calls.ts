@@ -150,6 +150,13 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     const [thread] = (await scene.api('GET', `/inboxes/${id}/threads`, { key: team.key })).body.data;
     return (await scene.api('GET', `/inboxes/${id}/threads/${thread.id}/emails`, { key: team.key })).body.data[0].id;
   },
+  form_id: async (scene, team) => {
+    const { name } = await team.domain();
+    const topic = { name: 'Sign-ups', default_subscription: 'opt_out' };
+    const { id } = (await scene.api('POST', '/topics', { key: team.key, body: topic })).body;
+    const body = { name: 'Newsletter', topic_id: id, from: `a@${name}` };
+    return (await scene.api('POST', '/forms', { key: team.key, body })).body.id;
+  },
   inbound_rule_id: async (scene, team) =>
     (await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern: '*', action: 'drop' } })).body.id,
   draft_id: async (scene, team) => {

@@ -142,7 +142,7 @@ describe('the announcement of a reply', () => {
   });
 });
 
-// SQLite has one process.
+// runs only on PostgreSQL, because SQLite has one process
 it.runIf(driver === 'pg')('an announcement of a reply on one node is shown by another, and ends there', async () => {
   const dataDir = nodeFolder(scene);
   const { config, log } = scene.app.world;

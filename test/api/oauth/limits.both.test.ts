@@ -28,6 +28,9 @@ afterAll(() => scene.close());
 const EVERYTHING = { scope: SCOPE_NAMES.join(' ') };
 const letIn = (limits: Record<string, string> = {}, more: Record<string, string | undefined> = EVERYTHING) =>
   oauth.letIn(owner, app, more, limits);
+/** Authorizes the app for another person, because all grants that a person gives to an app are counted together. */
+const letInByAnother = async (limits: Record<string, string>) =>
+  oauth.letIn(await people.person({ team, role: 'owner' }), app, EVERYTHING, limits);
 const call = (key: string, method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
   scene.api(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
 const newest = async () => (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0];
@@ -218,7 +221,7 @@ describe('the limit recipients: own_domains', () => {
 
 describe('the limit emails_per_day', () => {
   it('counts each recipient, is named in the error, and starts again at midnight UTC', async () => {
-    const { access_token: token, refresh_token: refresh } = await letIn({ emails_per_day: '3' });
+    const { access_token: token, refresh_token: refresh } = await letInByAnother({ emails_per_day: '3' });
     expect((await send(token, 'a@example.org', 'b@example.org')).status).toBe(200);
     const refused = await send(token, 'a@example.org', 'b@example.org');
     expect(refused).toMatchObject({ status: 429, body: { name: 'daily_quota_exceeded' } });
@@ -232,7 +235,7 @@ describe('the limit emails_per_day', () => {
   });
 
   it('does not count refused calls or repeated answers', async () => {
-    const { access_token: token } = await letIn({ emails_per_day: '2' });
+    const { access_token: token } = await letInByAnother({ emails_per_day: '2' });
     const key = { 'idempotency-key': 'one' };
     for (let again = 0; again < 3; again++) {
       expect((await call(token, 'POST', '/emails', emailTo('x@example.org'), key)).status).toBe(200);
@@ -244,9 +247,21 @@ describe('the limit emails_per_day', () => {
     expect((await send(token, 'x@example.org')).status).toBe(429);
   });
 
+  it('counts all grants that a person gives to the app together', async () => {
+    const person = await people.person({ team, role: 'owner' });
+    const grant = async () => (await oauth.letIn(person, app, EVERYTHING, { emails_per_day: '2' })).access_token;
+    const first = await grant();
+    expect((await send(first, 'x@example.org')).status).toBe(200);
+    const second = await grant();
+    expect((await send(second, 'x@example.org')).status).toBe(200);
+    for (const token of [first, second, await grant()]) expect((await send(token, 'x@example.org')).status).toBe(429);
+    const { access_token: other } = await letInByAnother({ emails_per_day: '2' });
+    expect((await send(other, 'x@example.org')).status).toBe(200);
+  });
+
   it('is not exceeded by concurrent calls', async () => {
     for (let round = 0; round < scaled(3); round++) {
-      const { access_token: token } = await letIn({ emails_per_day: '5' });
+      const { access_token: token } = await letInByAnother({ emails_per_day: '5' });
       const answers = await Promise.all(Array.from({ length: 12 }, () => send(token, 'x@example.org')));
       expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
     }

@@ -265,7 +265,12 @@ async function writeEngagement(contactIds: readonly string[]): Promise<void> {
     for (const [event, lastAt] of one.events.entries()) {
       const id = events.find(({ name }) => name === EVENTS[event])?.id ?? '';
       if (lastAt !== null)
-        await insert('contact_custom_events', { event_id: id, contact_id: contactId, last_at: lastAt, count: 1 });
+        await insert('contact_custom_events', {
+          custom_event_id: id,
+          contact_id: contactId,
+          last_at: lastAt,
+          count: 1,
+        });
     }
   }
 }
@@ -407,10 +412,10 @@ it('filters that name a missing property match by three-valued logic, in the dat
       JSON.stringify(input),
     ).toEqual(ids.toReversed());
     const { sql, values } = renderFilter(filter, db.dialect);
-    const rows = await db.all<{ id: string }>(
-      `select c.id from ${FROM} where c.team_id = ? and ${sql} order by c.id`,
-      [team.id, ...values],
-    );
+    const rows = await db.all<{ id: string }>(`select c.id from ${FROM} where c.team_id = ? and ${sql} order by c.id`, [
+      team.id,
+      ...values,
+    ]);
     expect(
       rows.map(({ id }) => id),
       JSON.stringify(input),
@@ -432,10 +437,10 @@ it(`the database and the evaluator agree on ${FILTERS * CONTACTS} filter results
     expect(faults, JSON.stringify(input)).toEqual([]);
     const expected = [...contacts].filter(([, contact]) => meetsFilter(filter, contact)).map(([id]) => id);
     const { sql, values } = renderFilter(filter, db.dialect);
-    const rows = await db.all<{ id: string }>(
-      `select c.id from ${FROM} where c.team_id = ? and ${sql} order by c.id`,
-      [team.id, ...values],
-    );
+    const rows = await db.all<{ id: string }>(`select c.id from ${FROM} where c.team_id = ? and ${sql} order by c.id`, [
+      team.id,
+      ...values,
+    ]);
     expect(
       rows.map(({ id }) => id),
       JSON.stringify(input),

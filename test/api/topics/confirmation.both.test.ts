@@ -68,8 +68,8 @@ const optIn = ({ team, topicId }: Asking, contact: string, subscription = 'opt_i
   call(team, 'PATCH', `/contacts/${contact}/topics`, { topics: [{ id: topicId, subscription }] });
 
 const decisions = async ({ team }: Asking, contact: string): Promise<string[]> => {
-  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity`)).body;
-  const chosen = data.filter((one: { type: string }) => one.type !== 'email');
+  const { data } = (await call(team, 'GET', `/contacts/${contact}/activity?kind=consent`)).body;
+  const chosen = data.filter((one: { type: string }) => one.type !== 'confirmation_asked');
   return chosen.map((one: { type: string; source: string }) => `${one.type} ${one.source}`).toReversed();
 };
 

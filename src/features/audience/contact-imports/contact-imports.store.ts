@@ -229,6 +229,13 @@ export async function importsWithOldFile(db: Executor, before: number, limit: nu
   return (await db.all<{ id: string }>(sql, [before, limit])).map((row) => row.id);
 }
 
+/** Lists the imports of a team whose file is kept, and whether each has ended. */
+export async function importsWithFile(db: Executor, teamId: string): Promise<{ id: string; hasEnded: boolean }[]> {
+  const sql = `select id, completed_at from contact_imports where team_id = ? and file_removed_at is null order by id`;
+  const rows = await db.all<{ id: string; completed_at: number | null }>(sql, [teamId]);
+  return rows.map(({ id, completed_at: at }) => ({ id, hasEnded: at !== null }));
+}
+
 /** Needs a transaction: an import with `file_removed_at` is never processed again. */
 export async function noteFileRemoved(tx: Executor, id: string, at: number): Promise<void> {
   await tx.run(withoutCommitNotice('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);

@@ -1,15 +1,16 @@
 import { createHmac } from 'node:crypto';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import type { IdWindow } from './audience.store.ts';
-import { sampleSubscribers } from './segment-members.ts';
+import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { sampleAudience, type ContactCondition, type IdWindow } from './audience.store.ts';
 
 /**
  * The recipients of a broadcast, or a random sample of them, as keyed hashes: whoever approves a broadcast approves
- * these recipients. Up to `SAMPLE_MAX` contacts are all in it. Of more contacts, about as many are in it, chosen by
- * digits of their ids that nobody outside the database knows, so that an app cannot replace only the others.
+ * these recipients. Up to `SAMPLE_MAX` contacts are all in it. Of more contacts, about as many are in it, chosen by the
+ * last digits of their ids: in each sixteenth of the ids, those in a window that nobody outside the database knows. An
+ * app that knows the ids cannot replace a range of them without replacing some in the sample.
  */
 export interface AudienceSample {
-  window: IdWindow;
+  windows: readonly IdWindow[];
   /** In hexadecimal. A hash without a key could be met by an address made for it. */
   key: string;
   /** Hashes of `HASH_CHARS` characters each, sorted and joined. */
@@ -19,29 +20,38 @@ export interface AudienceSample {
 const SAMPLE_MAX = 4096;
 const HASH_CHARS = 8;
 const ENDINGS = 0x1_0000;
+const PARTS = 16;
+const PART = ENDINGS / PARTS;
 
 const writeEnding = (value: number): string => value.toString(16).padStart(4, '0');
 
-function chooseWindow({ ids }: Ctx['store'], contacts: number): IdWindow {
-  const size = contacts <= SAMPLE_MAX ? ENDINGS : Math.max(1, Math.ceil((ENDINGS * SAMPLE_MAX) / contacts));
-  const from = Number.parseInt(ids.hex(6), 16) % (ENDINGS - size + 1);
-  return { from: writeEnding(from), to: writeEnding(from + size - 1) };
+function chooseWindows({ ids }: Ctx['store'], contacts: number): IdWindow[] {
+  if (contacts <= SAMPLE_MAX) return [{ from: writeEnding(0), to: writeEnding(ENDINGS - 1) }];
+  const size = Math.ceil((PART * SAMPLE_MAX) / contacts);
+  return Array.from({ length: PARTS }, (_, i) => {
+    const from = i * PART + (Number.parseInt(ids.hex(6), 16) % (PART - size + 1));
+    return { from: writeEnding(from), to: writeEnding(from + size - 1) };
+  });
 }
 
-/** Takes a sample of the current recipients; one that is to be compared with `before` has its window and key. */
+/**
+ * Takes a sample of the current recipients, who match the filter and meet none of the conditions; one that is to be
+ * compared with `before` has its windows and key.
+ */
 export async function sampleRecipients(
   ctx: Pick<Ctx, 'store' | 'teamId'>,
-  to: { segmentId: string; topicId: string | null; contacts: number },
+  to: { filter: Filter; conditions: readonly ContactCondition[]; contacts: number },
   before: AudienceSample | null,
 ): Promise<AudienceSample> {
-  const window = before?.window ?? chooseWindow(ctx.store, to.contacts);
+  const windows = before?.windows ?? chooseWindows(ctx.store, to.contacts);
   const key = before?.key ?? ctx.store.ids.hex(16);
-  const addresses = await sampleSubscribers(ctx, { segmentId: to.segmentId, topicId: to.topicId, window });
+  const { filter, conditions } = to;
+  const addresses = await sampleAudience(ctx.store.db, ctx.teamId, { filter, conditions, windows });
   const hashes = addresses
     .map((address) => createHmac('sha256', key).update(address).digest('base64url').slice(0, HASH_CHARS))
     .sort()
     .join('');
-  return { window, key, hashes };
+  return { windows, key, hashes };
 }
 
 export const writeSample = (sample: AudienceSample | null): string | null => sample && JSON.stringify(sample);

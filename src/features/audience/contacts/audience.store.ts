@@ -1,4 +1,4 @@
-import { findsFew, beginsWith, type Dialect, type Executor, type Page } from '../../../platform/db/index.ts';
+import { findsFew, beginsWith, uuidsIn, type Dialect, type Executor, type Page } from '../../../platform/db/index.ts';
 import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
 import {
   chooseIndex,
@@ -112,31 +112,115 @@ export async function countAudience(db: Executor, teamId: string, filter: Filter
   }
 }
 
+/** A condition on the contact `c`, as a filter or as SQL of the caller. */
+export type ContactCondition = Filter | Rendered;
+
+/** Returns the tables of a source, with the engagement of contacts if a condition needs it. */
+function withEngagement({ from }: Source, conditions: readonly ContactCondition[]): string {
+  const join = joinEngagement(conditions.filter((condition) => 'kind' in condition));
+  return from.includes('contact_engagement e') ? from : `${from}${join}`;
+}
+
+const renderCondition = (condition: ContactCondition, dialect: Dialect): Rendered =>
+  'kind' in condition ? renderFilter(condition, dialect) : condition;
+
+/**
+ * Counts the contacts that match a filter by the first of the conditions that they meet. Returns the counts in the order
+ * of the conditions, and the number of contacts that meet none of them.
+ */
+export async function countByCondition(
+  db: Executor,
+  teamId: string,
+  { filter, conditions }: { filter: Filter; conditions: readonly ContactCondition[] },
+): Promise<{ met: number[]; others: number }> {
+  mustBeBelowReaderLimit(db, teamId);
+  const source = await chooseSource(db, teamId, filter);
+  const rendered = conditions.map((condition) => renderCondition(condition, db.dialect));
+  const cases = rendered.map(({ sql }, at) => `when ${sql} then ${at}`).join(' ');
+  const from = withEngagement(source, conditions);
+  const first = rendered.length === 0 ? `${NONE_MET}` : `case ${cases} else ${NONE_MET} end`;
+  const counts = new Map<number, number>();
+  let edge: string | undefined;
+  for (let batchSize = FIRST_BATCH; ;) {
+    const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
+    const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
+    const within = end === undefined ? '' : `and ${source.id} <= ?`;
+    const sql = `select met, count(*) as contacts from (select ${first} as met
+      from ${from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}) as counted group by met`;
+    const edges = [edge, end].filter((one) => one !== undefined);
+    const ofConditions = rendered.flatMap((one) => one.values);
+    const values = [...ofConditions, ...source.where.values, ...edges, ...source.rest.values];
+    const read = () => db.all<{ met: number; contacts: number }>(sql, values);
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, read);
+    for (const { met, contacts } of answer) counts.set(Number(met), (counts.get(Number(met)) ?? 0) + Number(contacts));
+    if (end === undefined) break;
+    edge = end;
+    batchSize = nextBatchSize(batchSize, tookMs);
+  }
+  return { met: conditions.map((_, at) => counts.get(at) ?? 0), others: counts.get(NONE_MET) ?? 0 };
+}
+
+const NONE_MET = -1;
+
+/** Returns those of the contacts that match a filter now. Each is looked up by its id. */
+export async function matchesAmong(
+  db: Executor,
+  teamId: string,
+  { filter, ids }: { filter: Filter; ids: readonly string[] },
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const wanted = uuidsIn(db.dialect, 'c.id', ids);
+  const { from, where, rest } = buildFullSource(db.dialect, teamId, filter);
+  const sql = `select c.id from ${from} where ${where.sql} and ${wanted.sql} and ${rest.sql}`;
+  const rows = await db.all<{ id: string }>(sql, [...where.values, wanted.value, ...rest.values]);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** A part of the contacts: those whose id ends with four hexadecimal digits within these bounds. */
 export interface IdWindow {
   from: string;
   to: string;
 }
 
-/** Returns the addresses of the contacts that match a filter and have their id in the window, in one scan. */
+/**
+ * Returns the addresses of the contacts that match a filter, meet none of the conditions and have their id in one
+ * of the windows, in one scan.
+ */
 export async function sampleAudience(
   db: Executor,
   teamId: string,
-  { filter, window }: { filter: Filter; window: IdWindow },
+  {
+    filter,
+    conditions,
+    windows,
+  }: {
+    filter: Filter;
+    conditions: readonly ContactCondition[];
+    windows: readonly IdWindow[];
+  },
 ): Promise<string[]> {
   mustBeBelowReaderLimit(db, teamId);
   const source = await chooseSource(db, teamId, filter);
   const ending = db.dialect === 'pg' ? 'right(c.id::text, 4)' : 'substr(c.id, -4)';
+  const inWindow = windows.map(() => `${ending} between ? and ?`).join(' or ');
+  const unmet = conditions.map((condition) => renderCondition(condition, db.dialect));
+  const without = unmet.map(({ sql }) => `and not ${sql}`).join(' ');
   const found: string[] = [];
   let edge: string | undefined;
   for (let batchSize = FIRST_BATCH; ;) {
     const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
     const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
     const within = end === undefined ? '' : `and ${source.id} <= ?`;
-    const sql = `select c.email_key from ${source.from}
-      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and ${ending} between ? and ?`;
+    const sql = `select c.email_key from ${withEngagement(source, conditions)}
+      where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql} and (${inWindow}) ${without}`;
     const edges = [edge, end].filter((one) => one !== undefined);
-    const values = [...source.where.values, ...edges, ...source.rest.values, window.from, window.to];
+    const values = [
+      ...source.where.values,
+      ...edges,
+      ...source.rest.values,
+      ...windows.flatMap(({ from, to }) => [from, to]),
+      ...unmet.flatMap((one) => one.values),
+    ];
     const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<{ email_key: string }>(sql, values));
     for (const { email_key: address } of answer) found.push(address);
     if (end === undefined) return found;

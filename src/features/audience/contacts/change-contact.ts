@@ -16,8 +16,9 @@ import { liveTopics, removeChoices, type TopicRow } from '../topics/topics.store
 import { readChoices, type Choice } from '../topics/topics.ts';
 import { removeConfirmations } from '../topics/confirmations.store.ts';
 import { addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
-import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress } from './consent.ts';
-import { recordConsent } from './consent.store.ts';
+import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress, readDecider } from './consent.ts';
+import { recordConsent, type Decider } from './consent.store.ts';
+import { eraseHistory } from './contact-history.store.ts';
 import { findContact, insertContacts, removeContactRow, type ContactRow } from './contacts.store.ts';
 import {
   segmentNamed,
@@ -57,47 +58,65 @@ export async function clearDeleted(store: Store): Promise<void> {
   }
 }
 
+/** How many rows of each table an erasure removed, or removed data from. */
+export type ErasedRows = Record<string, number>;
+
 /** Erases a contact from the data of other features. */
 export const eraseContactElsewhere =
   defineHook<
-    (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<void>
+    (tx: Executor, contact: { teamId: string; contactId: string; emailKey: string; at: number }) => Promise<ErasedRows>
   >('eraseContactElsewhere');
+
+export async function deleteContact(ctx: Ctx, name: string, segment?: string) {
+  const { id } = await eraseContact(ctx, name, segment);
+  return { object: 'contact' as const, id, contact: id, deleted: true as const };
+}
 
 /**
  * Erases a contact: its row, its values, its choices, its engagement, its events, and its address in the reports of broadcasts. Its
  * consent records, its rows in those reports, and the times at which its address was asked about a topic remain,
  * because they contain only a hash. The last event shows the contact as it was to the team's endpoints.
  */
-export async function deleteContact({ store, teamId }: Ctx, name: string, segment?: string) {
-  const id = await store.db.tx(async (tx) => {
+export function eraseContact(
+  { store, teamId }: Ctx,
+  name: string,
+  segment?: string,
+): Promise<{ id: string; erased: ErasedRows }> {
+  return store.db.tx(async (tx) => {
     if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
     const row = await contactNamed(tx, teamId, name, true);
     const data = await contactData(tx, row, store.clock.now());
     if (!(await removeContactRow(tx, teamId, row.id))) throw notFound('Contact');
-    await removeValues(tx, indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId)));
-    await removeMemberships(tx, row.id);
-    await removeChoices(tx, row.id);
-    await removeConfirmations(tx, row.id);
-    await removeEngagement(tx, teamId, row.id);
-    await eraseContactElsewhere.call(tx, { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() });
-    await eraseEvents(tx, teamId, row.id);
+    const values = indexedValues(row.id, readPropertyValues(row), await declaredProperties(tx, teamId));
+    const contact = { teamId, contactId: row.id, emailKey: row.email_key, at: store.clock.now() };
+    const erased: ErasedRows = {
+      contacts: 1,
+      ...(await removeValues(tx, values)),
+      segment_members: await removeMemberships(tx, row.id),
+      contact_topics: await removeChoices(tx, row.id),
+      topic_confirmations: await removeConfirmations(tx, row.id),
+      contact_history: await eraseHistory(tx, row.id),
+      ...(await removeEngagement(tx, teamId, row.id)),
+      ...(await eraseContactElsewhere.call(tx, contact)),
+      events: await eraseEvents(tx, teamId, row.id),
+    };
     await recordEvents(tx, store.ids, [
       { teamId, type: 'contact.deleted', subjectId: row.id, data, at: store.clock.now() },
     ]);
     await addToContactCount(tx, teamId, -1);
-    return row.id;
+    return { id: row.id, erased };
   });
-  return { object: 'contact' as const, id, contact: id, deleted: true as const };
 }
 
 /** Updates a contact. With `segment`, only a contact in that segment is found. */
 export async function updateContact(
-  { store, teamId }: Ctx,
+  { store, teamId, actor }: Ctx,
   name: string,
   input: UpdateContactRequest,
   segment?: string,
 ) {
   const { email, ...change } = input;
+  const by = readDecider(actor);
   const address = email === undefined ? undefined : readEmail(email);
   const id = await store.db.tx(async (tx) => {
     if (segment !== undefined) await contactOfSegment(tx, teamId, { segment, contact: name, now: store.clock.now() });
@@ -109,10 +128,11 @@ export async function updateContact(
       change: { ...change, email: address },
       declared,
       source: 'api',
+      by,
     });
     if (after.email_key !== before.email_key) {
-      after = await copyToAddress(store, tx, after, { hasConsent: input.unsubscribed === false });
-      await askAnew(store, tx, after);
+      after = await copyToAddress(store, tx, after, { hasConsent: input.unsubscribed === false, by });
+      await askAnew(store, tx, after, by);
     }
     await recordContactEvent(store, tx, 'contact.updated', after);
     return before.id;
@@ -127,6 +147,7 @@ interface Wanted {
   segmentIds: string[];
   choices: Choice[];
   live: TopicRow[];
+  by: Decider;
 }
 
 export function createContact(ctx: Ctx, input: CreateContactRequest) {
@@ -137,7 +158,7 @@ export function createAudienceContact(ctx: Ctx, segment: string, input: CreateCo
   return createIn(ctx, input, segment);
 }
 
-async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, segment: string | undefined) {
+async function createIn({ store, teamId, actor }: Ctx, input: CreateContactRequest, segment: string | undefined) {
   const email = readEmail(input.email);
   const id = await store.db.tx(async (tx) => {
     if (segment !== undefined) await segmentNamed(tx, teamId, segment);
@@ -149,6 +170,7 @@ async function createIn({ store, teamId }: Ctx, input: CreateContactRequest, seg
       segmentIds: await readSegmentIds(tx, teamId, segment === undefined ? (input.segments ?? []) : [segment]),
       choices: readChoices(input.topics ?? [], live),
       live,
+      by: readDecider(actor),
     };
     return createOrUpdate(store, tx, teamId, wanted);
   });
@@ -175,21 +197,27 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
   return row.id;
 }
 
-async function begin(store: Store, tx: Executor, row: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+async function begin(
+  store: Store,
+  tx: Executor,
+  row: ContactRow,
+  { input, declared, by }: Wanted,
+): Promise<ContactRow> {
   await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
   if (row.unsubscribed === 1)
-    await recordConsent(store, tx, { source: 'api' }, [{ contact: row, action: 'unsubscribed' }]);
-  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false });
+    await recordConsent(store, tx, { source: 'api', by }, [{ contact: row, action: 'unsubscribed' }]);
+  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false, by });
   return begun;
 }
 
-function update(store: Store, tx: Executor, before: ContactRow, { input, declared }: Wanted): Promise<ContactRow> {
+function update(store: Store, tx: Executor, before: ContactRow, { input, declared, by }: Wanted): Promise<ContactRow> {
   const { first_name, last_name, properties, unsubscribed } = input;
   const change = { first_name, last_name, properties, ...(unsubscribed === true ? { unsubscribed } : {}) };
-  return writeChange(store, tx, { before, change, declared, source: 'api' });
+  return writeChange(store, tx, { before, change, declared, source: 'api', by });
 }
 
-async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
+/** Counts a new contact. Throws if it exceeds the limit of the plan. */
+export async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
   const { contact_limit: limit } = await loadPlan(store, tx, teamId);
   if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
   throw refuse('validation_error', {

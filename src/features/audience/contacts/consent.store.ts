@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { textsIn, type Executor } from '../../../platform/db/index.ts';
+import { pageSql, pageValues, textsIn, type Executor, type Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 
 export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
@@ -18,10 +18,18 @@ export interface Consent {
   topicId?: string;
 }
 
+/** Who decided for a contact: the caller of an operation, an automation or an import. */
+export interface Decider {
+  kind: string;
+  id: string | null;
+}
+
 /** Source of decisions, and the email that led to them, if any. */
 export interface ConsentOrigin {
   source: ConsentSource;
   emailId?: string | null;
+  /** Left out if the contact decided itself, by a link. */
+  by?: Decider;
   /** Depth for automation runs that these decisions start, if an automation made them. */
   depth?: number;
   /** True if the choices of an import start automation runs. */
@@ -35,6 +43,8 @@ export interface ConsentRow {
   source: ConsentSource;
   email_id: string | null;
   created_at: number;
+  actor_kind: string | null;
+  actor_id: string | null;
 }
 
 /** Hashes an address. The hash cannot be reversed, but can be looked up by the address. */
@@ -50,13 +60,15 @@ const COLUMNS = [
   'source',
   'email_id',
   'created_at',
+  'actor_kind',
+  'actor_id',
 ] as const;
 
 /** Records decisions. A record outlives its contact, so it never contains the address itself. */
 export async function recordConsent(
   store: Store,
   tx: Executor,
-  { source, emailId = null }: ConsentOrigin,
+  { source, emailId = null, by }: ConsentOrigin,
   decisions: readonly Consent[],
 ): Promise<void> {
   if (decisions.length === 0) return;
@@ -66,16 +78,52 @@ export async function recordConsent(
     COLUMNS,
     decisions.map(({ contact, action, topicId = null }) => {
       const hash = hashOfEmail(contact.email_key);
-      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, emailId, at];
+      const who = [by?.kind ?? null, by?.id ?? null];
+      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, emailId, at, ...who];
     }),
   );
 }
 
-/** Returns a contact's records, newest first. */
-export function listConsents(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
-  const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
-    where contact_id = ? order by id desc limit ?`;
-  return db.all<ConsentRow>(sql, [contactId, limit]);
+/** Reads one page of a contact's records, and one more. */
+export function listConsents(db: Executor, contactId: string, page: Page): Promise<ConsentRow[]> {
+  const columns = 'id, action, topic_id, source, email_id, created_at, actor_kind, actor_id';
+  const sql = pageSql('consent_records', 'contact_id = ?', page, columns);
+  return db.all<ConsentRow>(sql, [contactId, ...pageValues(page)]);
+}
+
+/** Reads one page of the records of an address, whichever contact they were for, oldest first, and one more. */
+export function listConsentsOfEmail(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+  { limit, after }: Pick<Page, 'limit' | 'after'>,
+): Promise<ConsentRow[]> {
+  // SQLite may read all records of the team without the hint.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select id, action, topic_id, source, email_id, created_at, actor_kind, actor_id from consent_records${index}
+    where team_id = ? and email_hash = ? ${after === undefined ? '' : 'and id > ?'} order by id limit ?`;
+  const edge = after === undefined ? [] : [after];
+  return db.all<ConsentRow>(sql, [teamId, hashOfEmail(emailKey), ...edge, limit + 1]);
+}
+
+/** Counts the records of an address, whichever contact they were for. */
+export async function countConsentsOfEmail(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  // SQLite may read all records of the team without the hint.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select count(*) as count from consent_records${index} where team_id = ? and email_hash = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, hashOfEmail(emailKey)]))?.count ?? 0);
+}
+
+/** Counts the topics of a team that an address was asked to confirm lately. */
+export async function countConfirmationMails(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  const sql = `select count(*) as count from topic_confirmation_mails
+    where topic_id in (select id from topics where team_id = ?) and email_hash = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, hashOfEmail(emailKey)]))?.count ?? 0);
 }
 
 /** Opt-outs of an address according to the last decisions about it, whichever contact they were for. */

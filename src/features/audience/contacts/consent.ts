@@ -9,10 +9,18 @@ import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { listChoices, liveTopics, listTopicRows, type TopicRow } from '../topics/topics.store.ts';
 import { forgetConfirmations, listConfirmations, writeConfirmations } from '../topics/confirmations.store.ts';
 import { readChoices, type Choice } from '../topics/topics.ts';
-import { optOutsAmong, recordConsent, type Consent, type ConsentOrigin, type ConsentSource } from './consent.store.ts';
+import {
+  optOutsAmong,
+  recordConsent,
+  type Consent,
+  type ConsentOrigin,
+  type ConsentSource,
+  type Decider,
+} from './consent.store.ts';
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
 import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';
-import type { Ctx } from '../../../tenancy/access/index.ts';
+import type { Actor, Ctx } from '../../../tenancy/access/index.ts';
+import { describeActor } from '../../../tenancy/audit/index.ts';
 import { findContactLanguage, findLanguageProperty } from '../readers/reader-language.ts';
 import type { Language } from '../readers/reader-texts.ts';
 import { contactNamed } from './find-contact.ts';
@@ -28,7 +36,7 @@ export async function applyErasedOptOuts(
   store: Store,
   tx: Executor,
   contacts: readonly ContactRow[],
-  { hasConsent }: { hasConsent: boolean },
+  { hasConsent, by }: { hasConsent: boolean; by?: Decider },
 ): Promise<ContactRow[]> {
   const [first] = contacts;
   if (!first) return [];
@@ -37,8 +45,7 @@ export async function applyErasedOptOuts(
   const found = await optOutsAmong(tx, first.team_id, keys);
   if (found.size === 0) return [...contacts];
   const isOut = ({ email_key: key }: ContactRow): boolean => found.get(key)?.all ?? false;
-  if (hasConsent)
-    await recordConsent(store, tx, { source: 'api' }, contacts.filter(isOut).map(decision('resubscribed')));
+  if (hasConsent) await recordConsent(store, tx, decidedBy(by), contacts.filter(isOut).map(decision('resubscribed')));
   const leaving = hasConsent ? [] : contacts.filter((row) => isOut(row) && row.unsubscribed === 0);
   if (leaving.length > 0) await unsubscribe(store, tx, first.team_id, leaving);
   await leaveTopics(store, tx, contacts, found);
@@ -47,6 +54,15 @@ export async function applyErasedOptOuts(
 }
 
 const CARRIED: ConsentOrigin = { source: 'carried_over' };
+
+/** The origin of a decision that came by the API. */
+const decidedBy = (by: Decider | undefined): ConsentOrigin => ({ source: 'api', ...(by && { by }) });
+
+/** Names the caller who decides for a contact. */
+export function readDecider(actor: Actor): Decider {
+  const { actor_kind: kind, actor_id: id } = describeActor(actor);
+  return { kind, id };
+}
 
 const decision =
   (action: Consent['action']) =>
@@ -84,7 +100,7 @@ export async function copyToAddress(
   store: Store,
   tx: Executor,
   contact: ContactRow,
-  { hasConsent }: { hasConsent: boolean },
+  { hasConsent, by }: { hasConsent: boolean; by: Decider },
 ): Promise<ContactRow> {
   const known = (await optOutsAmong(tx, contact.team_id, [contact.email_key])).get(contact.email_key);
   const left = (await listChoices(tx, [contact.id])).filter(({ subscription }) => subscription === 'opt_out');
@@ -94,7 +110,7 @@ export async function copyToAddress(
       .filter(({ topic_id: id }) => !known?.topicIds.includes(id))
       .map(({ topic_id: id }): Consent => ({ contact, action: 'opt_out', topicId: id })),
   ]);
-  const [carried = contact] = await applyErasedOptOuts(store, tx, [contact], { hasConsent });
+  const [carried = contact] = await applyErasedOptOuts(store, tx, [contact], { hasConsent, by });
   return carried;
 }
 
@@ -126,11 +142,15 @@ export async function listContactTopics({ store, teamId }: Ctx, name: string, pa
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
-export async function updateContactTopics({ store, teamId }: Ctx, name: string, given: readonly Choice[]) {
+export async function updateContactTopics({ store, teamId, actor }: Ctx, name: string, given: readonly Choice[]) {
   return store.db.tx(async (tx) => {
     const contact = await contactNamed(tx, teamId, name, true);
     const live = await liveTopics(tx, teamId);
-    const topics = await chooseByApi(store, tx, contact, { choices: readChoices(given, live), live });
+    const topics = await chooseByApi(store, tx, contact, {
+      choices: readChoices(given, live),
+      live,
+      by: readDecider(actor),
+    });
     return { object: 'contact_topics' as const, id: contact.id, contact_id: contact.id, topics };
   });
 }
@@ -143,7 +163,12 @@ export async function chooseByApi(
   store: Store,
   tx: Executor,
   contact: ContactRow,
-  { choices, live, depth = 0 }: { choices: readonly Choice[]; live: readonly TopicRow[]; depth?: number },
+  {
+    choices,
+    live,
+    by,
+    depth = 0,
+  }: { choices: readonly Choice[]; live: readonly TopicRow[]; by: Decider; depth?: number },
 ): Promise<Choice[]> {
   if (choices.length === 0) return [];
   const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
@@ -151,7 +176,7 @@ export async function chooseByApi(
   const waits = ({ id, subscription }: Choice): boolean =>
     subscription === 'opt_in' && asking.has(id) && chosen.get(id) !== 'opt_in';
   const written = choices.filter((choice) => !waits(choice));
-  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api', depth });
+  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api', by, depth });
   await forgetConfirmations(
     tx,
     contact.id,
@@ -186,12 +211,12 @@ async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: re
  * Asks the new address of a contact for confirmation again, because what the previous address was asked or has
  * confirmed does not count for it. Waits until a day has passed since the contact was last asked.
  */
-export async function askAnew(store: Store, tx: Executor, contact: ContactRow): Promise<void> {
+export async function askAnew(store: Store, tx: Executor, contact: ContactRow, by: Decider): Promise<void> {
   const live = await liveTopics(tx, contact.team_id);
   const chosen = await chosenBy(tx, contact.id);
   const confirmed = live.filter(({ id, confirmation }) => confirmation === 'required' && chosen.get(id) === 'opt_in');
   const taken = confirmed.map(({ id }) => ({ id, subscription: 'opt_out' as const }));
-  await chooseTopics(store, tx, decisionsFor([contact], taken), { source: 'api' });
+  await chooseTopics(store, tx, decisionsFor([contact], taken), { source: 'api', by });
   const now = store.clock.now();
   const standing = await listConfirmations(tx, contact.id);
   const again = standing.map((row) => {

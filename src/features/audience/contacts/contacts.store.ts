@@ -26,6 +26,8 @@ export interface ContactRow {
   folded: string | object | null;
   created_at: number;
   updated_at: number;
+  /** The import that created it; null for all others. */
+  import_id: string | null;
 }
 
 export const CONTACT_COLUMNS = [
@@ -42,6 +44,7 @@ export const CONTACT_COLUMNS = [
   'folded',
   'created_at',
   'updated_at',
+  'import_id',
 ] as (keyof ContactRow)[];
 
 /** Columns of a contact list. */
@@ -58,7 +61,7 @@ export function insertContacts(tx: Executor, rows: readonly ContactRow[]): Promi
   );
 }
 
-const CHANGED = CONTACT_COLUMNS.filter((column) => !['team_id', 'id', 'created_at'].includes(column));
+const CHANGED = CONTACT_COLUMNS.filter((column) => !['team_id', 'id', 'created_at', 'import_id'].includes(column));
 
 export async function updateContactRows(tx: Executor, rows: readonly ContactRow[]): Promise<void> {
   const sets = CHANGED.map((column) => `${column} = ?`).join(', ');

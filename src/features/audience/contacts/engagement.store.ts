@@ -149,31 +149,56 @@ export async function countCustomEvent(
   const later = tx.dialect === 'pg' ? 'greatest' : 'max';
   await tx.insertMany(
     'contact_custom_events',
-    ['event_id', 'contact_id', 'last_at', 'count'],
+    ['custom_event_id', 'contact_id', 'last_at', 'count'],
     [[eventId, contactId, at, 1]],
-    `on conflict (event_id, contact_id) do update set count = contact_custom_events.count + 1,
+    `on conflict (custom_event_id, contact_id) do update set count = contact_custom_events.count + 1,
       last_at = ${later}(contact_custom_events.last_at, excluded.last_at)`,
   );
 }
 
 /** Removes what is known about the engagement of an erased contact. */
-export async function removeEngagement(tx: Executor, teamId: string, contactId: string): Promise<void> {
-  await tx.run('delete from contact_engagement where team_id = ? and contact_id = ?', [teamId, contactId]);
-  await tx.run('delete from contact_link_clicks where contact_id = ?', [contactId]);
-  await tx.run('delete from contact_custom_events where contact_id = ?', [contactId]);
+export async function removeEngagement(
+  tx: Executor,
+  teamId: string,
+  contactId: string,
+): Promise<Record<string, number>> {
+  const sql = 'delete from contact_engagement where team_id = ? and contact_id = ?';
+  return {
+    contact_engagement: await tx.run(sql, [teamId, contactId]),
+    contact_link_clicks: await tx.run('delete from contact_link_clicks where contact_id = ?', [contactId]),
+    contact_custom_events: await tx.run('delete from contact_custom_events where contact_id = ?', [contactId]),
+  };
 }
 
 /** Removes up to `limit` counts of deleted custom events. Returns the number removed. */
 export async function removeCountsOfDeletedEvents(tx: Executor, limit: number): Promise<number> {
   const sql = `select id from custom_events where deleted_at is not null
-    and exists (select 1 from contact_custom_events where event_id = custom_events.id) limit 1`;
+    and exists (select 1 from contact_custom_events where custom_event_id = custom_events.id) limit 1`;
   const event = await tx.get<{ id: string }>(sql);
   if (!event) return 0;
   return tx.run(
-    `delete from contact_custom_events where event_id = ? and contact_id in
-      (select contact_id from contact_custom_events where event_id = ? limit ?)`,
+    `delete from contact_custom_events where custom_event_id = ? and contact_id in
+      (select contact_id from contact_custom_events where custom_event_id = ? limit ?)`,
     [event.id, event.id, limit],
   );
+}
+
+/** Reads the engagement of one contact, for a document about the person. */
+export async function findEngagement(
+  db: Executor,
+  teamId: string,
+  contactId: string,
+): Promise<{ times: Facts['engagement']; events: { name: string; count: number; lastAt: number }[] }> {
+  const summaries = await loadSummaries(db, { teamId, ids: [contactId] });
+  const events = await db.all<{ name: string; count: number; last_at: number }>(
+    `select c.name, e.count, e.last_at from contact_custom_events e join custom_events c on c.id = e.custom_event_id
+      where e.contact_id = ? and c.deleted_at is null order by c.name`,
+    [contactId],
+  );
+  return {
+    times: summaries.get(contactId) ?? NO_FACTS.engagement,
+    events: events.map(({ name, count, last_at: lastAt }) => ({ name, count: Number(count), lastAt: Number(lastAt) })),
+  };
 }
 
 /** What filters know about the engagement of a contact. */
@@ -202,8 +227,8 @@ export async function loadFacts(
   });
   const events = await loadTimes(db, contacts.ids, {
     table: 'contact_custom_events',
-    named: uuidsIn(db.dialect, 'event_id', [...needed.eventIds]),
-    key: 'event_id',
+    named: uuidsIn(db.dialect, 'custom_event_id', [...needed.eventIds]),
+    key: 'custom_event_id',
     isNeeded: needed.eventIds.size > 0,
   });
   return (contactId) => ({
@@ -276,7 +301,7 @@ async function loadReports(
 interface Timed {
   table: 'contact_link_clicks' | 'contact_custom_events';
   named: ReturnType<typeof textsIn>;
-  key: 'url_hash' | 'event_id';
+  key: 'url_hash' | 'custom_event_id';
   isNeeded: boolean;
 }
 

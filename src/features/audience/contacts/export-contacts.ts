@@ -68,7 +68,7 @@ export function beginExport(db: Executor, teamId: string): () => void {
 /**
  * Makes a page of an export: one at a time in this process, round robin by team, and for at most a third of the time.
  */
-const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
+export const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
   findExports(db).pages.run(make, { tenant: teamId });
 
 export type ExportFormat = 'csv' | 'ndjson';

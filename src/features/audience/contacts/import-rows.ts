@@ -8,6 +8,7 @@ import { liveTopics } from '../topics/topics.store.ts';
 import type { Choice } from '../topics/topics.ts';
 import { contactCount, addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
 import { recordConsent } from './consent.store.ts';
+import { recordHistory } from './contact-history.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import {
   newContact,
@@ -64,8 +65,10 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
   const plan = planRows(batch, { existing, room, limit });
   const declared = plan.taken.size > 0 ? await batch.declare() : [];
-  const created = await createPlanned(store, tx, buildContacts(store, teamId, plan.toCreate, declared), declared);
-  const changed = await writeChanges(store, tx, plan, declared);
+  const fresh = buildContacts(store, batch, plan.toCreate, declared);
+  const created = await createPlanned(store, tx, fresh, declared);
+  const changed = await writeChanges(store, tx, batch, { ...plan, declared });
+  await recordImport(store, tx, batch, { changed, existing });
   const touched = [...created, ...changed];
   const fromRows = await namedByRows(tx, teamId, touched, plan.lists);
   const members = touched.flatMap(({ id }) =>
@@ -76,6 +79,7 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   // so a row overrides the import.
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
     source: 'import',
+    by: { kind: 'import', id: batch.importId },
     startsRuns: batch.startAutomations,
   });
   if (batch.startAutomations) await beginRuns(store, tx, batch, { touched, starts: plan.starts });
@@ -83,6 +87,25 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const { created: createdCount, updated, skipped, failures, taken } = plan;
   return { created: createdCount, updated, skipped, failures, taken };
 }
+
+/** Records in the history of existing contacts that this import changed them. */
+async function recordImport(
+  store: Store,
+  tx: Executor,
+  { teamId, importId }: RowsToImport,
+  { changed, existing }: { changed: readonly ContactRow[]; existing: ReadonlyMap<string, ContactRow> },
+): Promise<void> {
+  const isChanged = (row: ContactRow): boolean => {
+    const before = existing.get(row.email_key);
+    return before !== undefined && describeFields(before) !== describeFields(row);
+  };
+  const data = { import_id: importId };
+  const entries = changed.filter(isChanged).map(({ id }) => ({ contactId: id, id: store.ids.uuid(), teamId, data }));
+  await recordHistory(tx, 'import', entries);
+}
+
+const describeFields = (row: ContactRow): string =>
+  JSON.stringify([row.first_name, row.last_name, row.unsubscribed, readPropertyValues(row)]);
 
 interface PlannedRows extends ImportedRows {
   taken: Set<number>;
@@ -228,12 +251,12 @@ function merged(before: ReadRow, after: ReadRow): ReadRow {
 
 function buildContacts(
   store: Store,
-  teamId: string,
+  { teamId, importId }: RowsToImport,
   rows: PlannedRows['toCreate'],
   declared: readonly PropertyRow[],
 ): ContactRow[] {
   const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
-  return [...rows.values()].map((read) => buildContact(store, teamId, read, slots));
+  return [...rows.values()].map((read) => ({ ...buildContact(store, teamId, read, slots), import_id: importId }));
 }
 
 function buildContact(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
@@ -273,7 +296,7 @@ async function createPlanned(
   await recordConsent(
     store,
     tx,
-    { source: 'import' },
+    { source: 'import', by: { kind: 'import', id: contacts[0]?.import_id ?? null } },
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
   // An import never subscribes a contact again, whatever its rows contain.
@@ -283,8 +306,8 @@ async function createPlanned(
 async function writeChanges(
   store: Store,
   tx: Executor,
-  { changes, existing }: PlannedRows,
-  declared: readonly PropertyRow[],
+  { importId }: RowsToImport,
+  { changes, existing, declared }: PlannedRows & { declared: readonly PropertyRow[] },
 ): Promise<ContactRow[]> {
   const known = new Set(declared.map(({ key }) => key));
   const written: ContactRow[] = [];
@@ -296,7 +319,8 @@ async function writeChanges(
       const change: ContactChange = { first_name: read.first_name, last_name: read.last_name, properties };
       // An import never subscribes a contact again.
       if (read.unsubscribed === true) change.unsubscribed = true;
-      before = await writeChange(store, tx, { before, change, declared, source: 'import' });
+      const by = { kind: 'import', id: importId };
+      before = await writeChange(store, tx, { before, change, declared, source: 'import', by });
     }
     if (before) written.push(before);
   }

@@ -65,6 +65,14 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(buildLink('confirmation', mail), createLinkKeys(store))}`;
 
+/** Returns the link that confirms a sign-up with a form; `contact` has the id of the sign-up. */
+export const signUpUrl = (
+  store: Store,
+  origin: string,
+  { contact, formId }: { contact: LinkedMail['contact']; formId: string },
+): string =>
+  `${origin}/confirm/${preferenceToken(buildLink('sign_up', { contact, topicId: formId }), createLinkKeys(store))}`;
+
 /** Returns the token of the preferences page for a link of any kind. */
 export const choiceToken = (store: Store, link: PreferenceLink): string =>
   preferenceToken({ ...link, kind: 'choice' }, createLinkKeys(store));

@@ -1,8 +1,10 @@
 import type { QueryOf } from '../../../contract/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
-import { mustBeAlone, type Page } from '../../../platform/db/index.ts';
-import { invalidField, Refusal } from '../../../platform/refusal.ts';
+import { mustBeAlone, type Executor, type Page } from '../../../platform/db/index.ts';
+import { invalidField } from '../../../platform/refusal.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { findSuppressions, type SuppressionRow } from '../../../mail/suppressions/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import { declaredProperties } from '../contact-properties/contact-properties.store.ts';
 import { loadSegmentFilter, presentSegment } from '../segments/segments.ts';
@@ -17,11 +19,6 @@ import {
   presentValues,
   readPropertyValues,
 } from './find-contact.ts';
-import { eventsOfSubjects, isByMachine } from '../../../mail/events/index.ts';
-import type { Store } from '../../../platform/store.ts';
-import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
-import { searchEmails, type EmailRow } from '../../../mail/emails/index.ts';
-import { listConsents, type ConsentAction } from './consent.store.ts';
 
 export async function getContact(ctx: Ctx, name: string) {
   return presentContact(ctx, await contactNamed(ctx.store.db, ctx.teamId, name));
@@ -36,7 +33,9 @@ export async function getAudienceContact(ctx: Ctx, segment: string, contact: str
 
 async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
   const properties = presentValues(readPropertyValues(row), await declaredProperties(store.db, teamId));
-  return { object: 'contact' as const, ...present(row), properties };
+  const suppressions = await presentSuppressions(store.db, teamId, [row.email_key]);
+  const suppression = suppressions.get(row.email_key) ?? null;
+  return { object: 'contact' as const, ...present(row, suppression), properties };
 }
 
 /** Lists contacts. Unlike other lists it has no `has_more`: an empty page is the end. */
@@ -45,15 +44,15 @@ export async function listContacts(ctx: Ctx, query: QueryOf<'listContacts'>, pag
   const { segment_id: segmentId, search, id_end: end } = query;
   if (end !== undefined) {
     mustBeAlone(query);
-    return presentList((await contactRowsEnding(store.db, teamId, end, page)).rows);
+    return presentList(ctx, (await contactRowsEnding(store.db, teamId, end, page)).rows);
   }
   if (segmentId === undefined && search === undefined)
-    return presentList(await listContactRows(store.db, teamId, page));
+    return presentList(ctx, await listContactRows(store.db, teamId, page));
   if (segmentId === undefined)
-    return presentList(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
+    return presentList(ctx, await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);
   if (!segment) throw invalidField('segment_id', 'segment_id does not match a segment of this team.');
-  return presentList(await listSegmentMembers(ctx, segment, search, page));
+  return presentList(ctx, await listSegmentMembers(ctx, segment, search, page));
 }
 
 const EVERYBODY: Filter = { kind: 'all', of: [] };
@@ -69,7 +68,7 @@ export async function listSegmentContacts(
   const hasMore = found.length > page.limit;
   // The rows are newest first, so the surplus row of a page backwards is the first one.
   const rows = page.before === undefined ? found.slice(0, page.limit) : found.slice(-page.limit);
-  return { ...presentList(rows), has_more: hasMore };
+  return { ...(await presentList(ctx, rows)), has_more: hasMore };
 }
 
 async function listSegmentMembers(
@@ -82,15 +81,41 @@ async function listSegmentMembers(
   return audiencePage(store.db, teamId, { filter, search }, page);
 }
 
-const presentList = (rows: readonly ListedRow[]) => ({ object: 'list' as const, data: rows.map(present) });
+async function presentList({ store, teamId }: Ctx, rows: readonly ListedRow[]) {
+  const keys = rows.map(({ email }) => normalizeAddress(email));
+  const suppressions = await presentSuppressions(store.db, teamId, keys);
+  const data = rows.map((row, at) => present(row, suppressions.get(keys[at] ?? '') ?? null));
+  return { object: 'list' as const, data };
+}
 
-const present = ({ id, email, first_name, last_name, created_at, unsubscribed }: ListedRow) => ({
+type Suppression = Pick<SuppressionRow, 'id' | 'origin' | 'source_id'> & { created_at: string };
+
+/** Returns the suppressions of those of the addresses that are suppressed. */
+export async function presentSuppressions(
+  db: Executor,
+  teamId: string,
+  emailKeys: readonly string[],
+): Promise<Map<string, Suppression>> {
+  const rows = emailKeys.length === 0 ? [] : await findSuppressions(db, teamId, [...emailKeys]);
+  return new Map(
+    rows.map(({ id, origin, source_id, created_at: at, email_key: key }) => [
+      key,
+      { id, origin, source_id, created_at: isoTime(at) },
+    ]),
+  );
+}
+
+const present = (
+  { id, email, first_name, last_name, created_at, unsubscribed }: ListedRow,
+  suppression: Suppression | null,
+) => ({
   id,
   email,
   first_name,
   last_name,
   created_at: isoTime(created_at),
   unsubscribed: unsubscribed === 1,
+  suppression,
 });
 
 /** Lists the segments that a contact is in now; they are few enough to evaluate all. */
@@ -101,117 +126,6 @@ export async function listContactSegments({ store, teamId }: Ctx, name: string, 
     page,
   );
   return { object: 'list' as const, has_more: hasMore, data: items.map(presentSegment) };
-}
-
-interface Entry {
-  id: string;
-  type: 'email' | 'email_opened' | 'email_clicked' | 'topic_opt_in' | 'topic_opt_out' | 'unsubscribed' | 'resubscribed';
-  created_at: string;
-  email_id: string | null;
-  subject: string | null;
-  link: string | null;
-  topic_id: string | null;
-  source: string | null;
-}
-
-const EMAILS_MAX = 500;
-const PAGE = 100;
-
-/**
- * Lists the activity of a contact, newest first. All ids contain their time, so entries of different kinds sort by id.
- */
-export async function listContactActivity({ store, teamId }: Ctx, name: string, page: Page) {
-  const contact = await contactNamed(store.db, teamId, name);
-  const emails = await emailsTo(store, teamId, contact.email_key);
-  const entries = [
-    ...emails.map(emailEntry),
-    ...(await loadReadings(store, emails)),
-    ...(await loadDecisions(store, contact.id)),
-  ].toSorted((a, b) => (a.id < b.id ? 1 : -1));
-  const { items, hasMore } = pageAmong(entries, page);
-  return { object: 'list' as const, has_more: hasMore, data: items };
-}
-
-/** Returns the last emails to an address, found by the search index. */
-async function emailsTo(store: Store, teamId: string, emailKey: string): Promise<EmailRow[]> {
-  const found: EmailRow[] = [];
-  let after: string | undefined;
-  do {
-    const filter = {
-      search: emailKey,
-      status: undefined,
-      apiKeyId: undefined,
-      createdFrom: undefined,
-      createdTo: undefined,
-    };
-    const page = await searchEmails(store, teamId, filter, { limit: PAGE, after }).catch(nothingAmongMany);
-    found.push(...page.rows.filter((row) => goesTo(row, emailKey)));
-    after = page.hasMore ? page.rows.at(-1)?.id : undefined;
-  } while (after !== undefined && found.length < EMAILS_MAX);
-  return found.slice(0, EMAILS_MAX);
-}
-
-/** A search that reads a hundred thousand emails without a match is refused; here that means that there are none. */
-function nothingAmongMany(error: unknown): { rows: EmailRow[]; hasMore: boolean } {
-  if (error instanceof Refusal) return { rows: [], hasMore: false };
-  throw error;
-}
-
-function goesTo({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow, emailKey: string): boolean {
-  const all = [to, cc, bcc].flatMap((list) => (list === null ? [] : (JSON.parse(list) as string[])));
-  return all.some((text) => {
-    const parsed = parseMailbox(text);
-    return parsed.ok && normalizeAddress(parsed.mailbox.address) === emailKey;
-  });
-}
-
-const nothing = { email_id: null, subject: null, link: null, topic_id: null, source: null };
-
-const emailEntry = ({ id, subject, created_at: at }: EmailRow): Entry => ({
-  ...nothing,
-  id,
-  type: 'email',
-  created_at: isoTime(at),
-  email_id: id,
-  subject,
-});
-
-async function loadReadings(store: Store, emails: readonly EmailRow[]): Promise<Entry[]> {
-  const subjects = new Map(emails.map(({ id, subject }) => [id, subject]));
-  const events = await eventsOfSubjects(store.db, [...subjects.keys()], ['email.opened', 'email.clicked']);
-  const byPeople = events.filter((event) => !isByMachine(event));
-  return byPeople.map((event): Entry => {
-    const { id, at, subjectId } = event;
-    const base = {
-      ...nothing,
-      id,
-      created_at: isoTime(at),
-      email_id: subjectId,
-      subject: subjects.get(subjectId) ?? null,
-    };
-    if (event.type === 'email.clicked') return { ...base, type: 'email_clicked', link: event.data.click.link };
-    return { ...base, type: 'email_opened' };
-  });
-}
-
-const TYPES: Record<ConsentAction, Entry['type']> = {
-  unsubscribed: 'unsubscribed',
-  resubscribed: 'resubscribed',
-  opt_in: 'topic_opt_in',
-  opt_out: 'topic_opt_out',
-};
-
-async function loadDecisions(store: Store, contactId: string): Promise<Entry[]> {
-  const rows = await listConsents(store.db, contactId, EMAILS_MAX);
-  return rows.map(({ id, action, topic_id, source, email_id, created_at: at }) => ({
-    ...nothing,
-    id,
-    type: TYPES[action],
-    created_at: isoTime(at),
-    topic_id,
-    source,
-    email_id,
-  }));
 }
 
 /** Returns a page of a complete list, newest first. */

@@ -13,8 +13,7 @@ import type { Executor, Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { ContactRow } from './contacts.store.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import { audienceRows, countAudience, countAudiences, sampleAudience, type IdWindow } from './audience.store.ts';
-import { findTopic } from '../topics/topics.store.ts';
+import { audienceRows, countAudience, countAudiences } from './audience.store.ts';
 import type { QueryOf } from '../../../contract/index.ts';
 
 /** Makes a contact a member regardless of the segment's filter. */
@@ -80,23 +79,6 @@ export async function getSegmentMetrics({ store, teamId }: Ctx, id: string) {
   const { contacts, unsubscribed } = await countAudience(store.db, teamId, filter);
   const subscribed = contacts - unsubscribed;
   return { object: 'segment_metrics' as const, segment_id: id, contacts, subscribed, unsubscribed };
-}
-
-/** Returns the addresses that a broadcast would be sent to, of the contacts whose id is in the window. */
-export async function sampleSubscribers(
-  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
-  { segmentId, topicId, window }: { segmentId: string; topicId: string | null; window: IdWindow },
-): Promise<string[]> {
-  const { db, clock } = store;
-  const segment = await segmentNamed(db, teamId, segmentId);
-  const members = await loadSegmentFilter(db, segment, clock.now());
-  const subscribed = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
-  const topic = topicId === null ? undefined : await findTopic(db, teamId, topicId);
-  // A broadcast to a deleted topic is sent to nobody.
-  if (topicId !== null && topic === undefined) return [];
-  const isDefault = topic?.default_subscription === 'opt_in';
-  const optedIn: Filter[] = topic ? [{ kind: 'topic', topicId: topic.id, isDefault, subscription: 'opt_in' }] : [];
-  return sampleAudience(db, teamId, { filter: { kind: 'all', of: [members, subscribed, ...optedIn] }, window });
 }
 
 /** Returns a page of segments, with their member counts if requested. */

@@ -19,12 +19,18 @@ export async function addValues(tx: Executor, entries: readonly IndexedValue[]):
   }
 }
 
-export async function removeValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
+/** Removes entries; returns how many rows each table lost. */
+export async function removeValues(
+  tx: Executor,
+  entries: readonly IndexedValue[],
+): Promise<Record<(typeof TABLES)[number], number>> {
+  const removed = { contact_texts: 0, contact_numbers: 0 };
   for (const table of TABLES) {
     const rows = entries.filter(isIn(table)).map(toRow);
     const sql = `delete from ${table} where property_id = ? and value = ? and contact_id = ?`;
-    if (rows.length > 0) await tx.runEach(sql, rows);
+    for (const count of rows.length > 0 ? await tx.runEach(sql, rows) : []) removed[table] += count;
   }
+  return removed;
 }
 
 /**

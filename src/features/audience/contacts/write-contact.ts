@@ -162,7 +162,7 @@ function toColumns({ email, email_key, first_name, last_name, unsubscribed, valu
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
   const at = creationTime(id, store.clock);
-  return { team_id: teamId, id, ...toColumns(fields), created_at: at, updated_at: at };
+  return { team_id: teamId, id, ...toColumns(fields), created_at: at, updated_at: at, import_id: null };
 }
 
 /**

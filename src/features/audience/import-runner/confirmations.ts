@@ -101,7 +101,8 @@ async function loadTemplate(world: World, { contact, topic }: { contact: Contact
   return { id, variables: Object.fromEntries(Object.entries(values).filter(([key]) => version.variables.has(key))) };
 }
 
-async function chooseOrigin(world: World, teamId: string, from = ''): Promise<string> {
+/** Returns the origin of links in mail from this sender. */
+export async function chooseOrigin(world: World, teamId: string, from = ''): Promise<string> {
   const parsed = parseMailbox(from);
   const domain = parsed.ok ? await findDomainByName(world.db, teamId, parsed.mailbox.domain) : undefined;
   return domain ? findLinkOrigin(world, domain.id) : world.origin();

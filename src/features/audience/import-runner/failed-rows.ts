@@ -5,7 +5,7 @@ import type { Ctx } from '../../../tenancy/access/index.ts';
 import { importNamed, type ImportOptions } from '../contact-imports/contact-imports.ts';
 import { listKeptFailures, type RowFailure } from '../contact-imports/contact-imports.store.ts';
 import { beginExport, csvRow, type ContactExport } from '../contacts/export-contacts.ts';
-import { importBlob } from './receive-import.ts';
+import { importBlob } from '../contact-imports/import-files.ts';
 import { readRowsAndHeader, UnreadableRow, type FileRow } from './read-rows.ts';
 
 /**

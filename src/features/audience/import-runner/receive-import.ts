@@ -10,6 +10,7 @@ import Papa from 'papaparse';
 import { createSniffer, type Encoding } from '../../../protocol/csv/index.ts';
 import { fileRow, type FileRow } from '../../../mail/contents/index.ts';
 import { isEmpty } from './read-rows.ts';
+import { importBlob } from '../contact-imports/import-files.ts';
 
 /** How a file is read, as its beginning shows. */
 interface FileShape {
@@ -205,6 +206,3 @@ const unknown = (name: string) =>
       message: `${name.slice(0, 100)} is not a field of this form; known are file, ${FIELDS.join(', ')}`,
     },
   ]);
-
-/** Returns the key of an import's file in the blob store. */
-export const importBlob = (id: string): string => `${id}/file.csv`;

@@ -9,7 +9,6 @@ import {
   updateOptions,
   writeProgress,
   importsWithOldFile,
-  noteFileRemoved,
   type ImportRow,
   type Progress,
   type RowFailure,
@@ -22,11 +21,11 @@ import { declaredProperties, type PropertyRow } from '../contact-properties/cont
 import { lockTeam } from '../../../tenancy/access/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { countStarting } from '../../../mail/events/index.ts';
-import { openContent, removeFileRows } from '../../../mail/contents/index.ts';
+import { openContent } from '../../../mail/contents/index.ts';
 import { importRows, ImportRaced, type ImportedRows } from '../contacts/import-rows.ts';
 import { liveSegments } from '../segments/segments.store.ts';
 import { liveTopics } from '../topics/topics.store.ts';
-import { importBlob } from './receive-import.ts';
+import { importBlob, removeImportFile } from '../contact-imports/import-files.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 import { isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
 
@@ -317,13 +316,7 @@ export async function removeImportFiles(world: World): Promise<void> {
   if (await isUnconfirmedCopy(world)) return;
   for (;;) {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
-    for (const id of ids) {
-      await world.blobs.remove(id);
-      await world.db.tx(async (tx) => {
-        await removeFileRows(tx, [id]);
-        await noteFileRemoved(tx, id, world.clock.now());
-      });
-    }
+    for (const id of ids) await removeImportFile(world, id);
     if (ids.length < BATCH) return;
   }
 }

@@ -93,9 +93,8 @@ export function membersAmong(db: Executor, contactIds: readonly string[]): Promi
   return db.all<MemberRow>(`select segment_id, contact_id from segment_members where ${among.sql}`, [among.value]);
 }
 
-export async function removeMemberships(tx: Executor, contactId: string): Promise<void> {
-  await tx.run('delete from segment_members where contact_id = ?', [contactId]);
-}
+export const removeMemberships = (tx: Executor, contactId: string): Promise<number> =>
+  tx.run('delete from segment_members where contact_id = ?', [contactId]);
 
 /** Returns those of the segments that contacts were added to. */
 export async function segmentsWithMembers(db: Executor, ids: readonly string[]): Promise<Set<string>> {

@@ -52,9 +52,8 @@ export async function forgetConfirmations(tx: Executor, contactId: string, topic
   await tx.run(`delete from topic_confirmations where contact_id = ? and ${among.sql}`, [contactId, among.value]);
 }
 
-export async function removeConfirmations(tx: Executor, contactId: string): Promise<void> {
-  await tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
-}
+export const removeConfirmations = (tx: Executor, contactId: string): Promise<number> =>
+  tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
 
 /** Removes the requests of a topic that was deleted or no longer requires confirmation. */
 export async function removeConfirmationsFor(tx: Executor, topicId: string): Promise<void> {

@@ -90,6 +90,5 @@ export async function writeChoices(tx: Executor, rows: readonly ChoiceRow[]): Pr
   );
 }
 
-export async function removeChoices(tx: Executor, contactId: string): Promise<void> {
-  await tx.run('delete from contact_topics where contact_id = ?', [contactId]);
-}
+export const removeChoices = (tx: Executor, contactId: string): Promise<number> =>
+  tx.run('delete from contact_topics where contact_id = ?', [contactId]);

@@ -36,7 +36,8 @@ async function mustBeConfirmable(tx: Executor, teamId: string, topic: Confirming
   }
 }
 
-async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
+/** Throws if a template cannot be the mail that asks a person to confirm. */
+export async function mustAsk(tx: Executor, teamId: string, templateId: string): Promise<void> {
   const version = await findPublishedVersion(tx, teamId, templateId);
   if (!version) throw badTemplate('confirmation_template_id does not match a published template of this team.');
   const lacks = [

@@ -438,10 +438,11 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
 
   /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */
   async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
-    const { team_id: teamId, contact_id: id, depth } = run;
+    const { team_id: teamId, contact_id: id, automation_id: automationId, depth } = run;
+    const by = { kind: 'automation', id: automationId };
     const before = await contactNamed(tx, teamId, id, true);
     const declared = await declaredProperties(tx, teamId);
-    const after = await writeChange(world, tx, { before, change, declared, source: 'api' });
+    const after = await writeChange(world, tx, { before, change, declared, source: 'api', by });
     if (differs(before, after)) await recordContactEvent(world, tx, 'contact.updated', after, depth + 1);
   }
 
@@ -456,7 +457,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   /** Sets a topic; one with double opt-in sends a confirmation email. */
   async function choose(
     tx: Executor,
-    { team_id: teamId, contact_id: id, depth }: RunRow,
+    { team_id: teamId, contact_id: id, automation_id: automationId, depth }: RunRow,
     config: Config,
   ): Promise<undefined> {
     const { topic_id: topic, subscription } = config as { topic_id: string; subscription: 'opt_in' | 'opt_out' };
@@ -464,7 +465,8 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     const live = await liveTopics(tx, teamId);
     const topicId = topic.toLowerCase();
     if (!live.some((one) => one.id === topicId)) throw notFoundInTeam('topic');
-    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, depth: depth + 1 });
+    const by = { kind: 'automation', id: automationId };
+    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, by, depth: depth + 1 });
   }
 }
 

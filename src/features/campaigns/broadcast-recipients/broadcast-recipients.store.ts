@@ -30,7 +30,11 @@ export type ExclusionReason =
   | 'deleted'
   | 'invalid_address'
   | 'sandboxed'
-  | 'too_large';
+  | 'too_large'
+  | 'excluded_segment'
+  | 'already_received'
+  | 'already_opened'
+  | 'not_received';
 
 export interface RecipientRow {
   broadcast_id: string;
@@ -115,6 +119,120 @@ export async function contactsMet(
     where broadcast_id = ? and contact_id is not null and ${among.sql}`;
   const rows = await db.all<{ id: string }>(sql, [broadcastId, among.value]);
   return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Selects the rows of recipients who got the mail or may still get it: it was neither excluded nor dropped, and it did
+ * not bounce before it was delivered. An email in doubt counts as received.
+ */
+const HAS_RECEIVED = `(r.email_id is not null and r.unsent = 0
+  and (r.delivered > 0 or (r.bounced is null and r.suppressed = 0)))`;
+/** Selects the rows of recipients whose mail was delivered and did not bounce later. */
+const WAS_DELIVERED = '(r.delivered > 0 and r.bounced is null)';
+/** Selects the rows of recipients who opened the mail. A click counts as an open; machines do not count. */
+const HAS_OPENED = '(r.opened > 0 or r.clicked > 0)';
+
+/** Earlier broadcasts whose reports decide about a contact. */
+export interface EarlierBroadcasts {
+  notReceivedFrom: readonly string[];
+  /** Only contacts who received this one and have not opened it get the mail. */
+  notOpened: string | null;
+}
+
+type EarlierReason = Extract<ExclusionReason, 'already_received' | 'already_opened' | 'not_received'>;
+
+/**
+ * Renders the conditions on the contact `c` by which reports of earlier broadcasts exclude it, in the order in which
+ * they apply. A report has the contact by its address or its id. Addresses that were erased are not found.
+ */
+export function renderEarlier({ notReceivedFrom, notOpened }: EarlierBroadcasts): {
+  reason: EarlierReason;
+  condition: { sql: string; values: string[] };
+}[] {
+  const isIn = (ids: readonly string[], where: string) => {
+    const rows = (by: string): string =>
+      `exists (select 1 from broadcast_recipients r where r.broadcast_id in (${ids.map(() => '?').join(', ')}) and ${by} and ${where})`;
+    return {
+      sql: `(${rows('r.email_key = c.email_key')} or ${rows('r.contact_id = c.id')})`,
+      values: [...ids, ...ids],
+    };
+  };
+  const conditions: ReturnType<typeof renderEarlier> = [];
+  if (notReceivedFrom.length > 0)
+    conditions.push({ reason: 'already_received', condition: isIn(notReceivedFrom, HAS_RECEIVED) });
+  if (notOpened !== null) {
+    const delivered = isIn([notOpened], WAS_DELIVERED);
+    conditions.push({ reason: 'already_opened', condition: isIn([notOpened], HAS_OPENED) });
+    conditions.push({ reason: 'not_received', condition: { ...delivered, sql: `(not ${delivered.sql})` } });
+  }
+  return conditions;
+}
+
+interface SeenRow {
+  email_key: string;
+  contact_id: string | null;
+  has_received: number;
+  was_delivered: number;
+  has_opened: number;
+}
+
+/** Finds the contacts that reports of earlier broadcasts exclude, with the reason; erased addresses are found too. */
+export async function excludedByEarlier(
+  tx: Executor,
+  { notReceivedFrom, notOpened }: EarlierBroadcasts,
+  contacts: readonly { id: string; email_key: string }[],
+): Promise<Map<string, EarlierReason>> {
+  const excluded = new Map<string, EarlierReason>();
+  const received = await seenIn(tx, notReceivedFrom, contacts);
+  for (const { id } of contacts) {
+    if (received.get(id)?.some((row) => row.has_received === 1)) excluded.set(id, 'already_received');
+  }
+  if (notOpened === null) return excluded;
+  const seen = await seenIn(tx, [notOpened], contacts);
+  for (const { id } of contacts) {
+    const rows = seen.get(id) ?? [];
+    if (excluded.has(id)) continue;
+    if (rows.some((row) => row.has_opened === 1)) excluded.set(id, 'already_opened');
+    else if (!rows.some((row) => row.was_delivered === 1)) excluded.set(id, 'not_received');
+  }
+  return excluded;
+}
+
+/** Returns what the reports have about each contact, by its id; two index probes for each contact and broadcast. */
+async function seenIn(
+  tx: Executor,
+  broadcastIds: readonly string[],
+  contacts: readonly { id: string; email_key: string }[],
+): Promise<Map<string, SeenRow[]>> {
+  if (broadcastIds.length === 0 || contacts.length === 0) return new Map();
+  const idsByKey = new Map(contacts.flatMap(({ id, email_key: key }) => [key, erasedKey(key)].map((one) => [one, id])));
+  const broadcasts = uuidsIn(tx.dialect, 'r.broadcast_id', broadcastIds);
+  const byKey = textsIn(tx.dialect, 'r.email_key', [...idsByKey.keys()]);
+  const byContact = uuidsIn(
+    tx.dialect,
+    'r.contact_id',
+    contacts.map(({ id }) => id),
+  );
+  const flag = (condition: string, name: string): string => `case when ${condition} then 1 else 0 end as ${name}`;
+  const flags = [
+    flag(HAS_RECEIVED, 'has_received'),
+    flag(WAS_DELIVERED, 'was_delivered'),
+    flag(HAS_OPENED, 'has_opened'),
+  ];
+  const select = `select r.email_key, r.contact_id, ${flags.join(', ')} from broadcast_recipients r`;
+  const seen = new Map<string, SeenRow[]>();
+  const keep = (id: string | undefined, row: SeenRow): void => {
+    if (id !== undefined) seen.set(id, [...(seen.get(id) ?? []), row]);
+  };
+  const sqlByKey = `${select} where ${broadcasts.sql} and ${byKey.sql}`;
+  for (const row of await tx.all<SeenRow>(sqlByKey, [broadcasts.value, byKey.value])) {
+    keep(idsByKey.get(row.email_key), row);
+  }
+  const sqlByContact = `${select} where ${broadcasts.sql} and ${byContact.sql}`;
+  for (const row of await tx.all<SeenRow>(sqlByContact, [broadcasts.value, byContact.value])) {
+    keep(row.contact_id ?? undefined, row);
+  }
+  return seen;
 }
 
 /** Must match the conditions of the partial indexes. */
@@ -216,6 +334,16 @@ export async function eraseRecipient(tx: Executor, teamId: string, emailKey: str
   const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
   const sql = `update broadcast_recipients set email_key = ?, email = '' where email_key = ? and ${theirs}`;
   return tx.run(sql, [erasedKey(emailKey), emailKey, teamId]);
+}
+
+/** Counts the rows in the reports of a team's broadcasts that keep the hash of an erased address. */
+export async function countErasedRecipients(
+  db: Executor,
+  { teamId, emailKey }: { teamId: string; emailKey: string },
+): Promise<number> {
+  const theirs = 'broadcast_id in (select id from broadcasts where team_id = ? and body_id is not null)';
+  const sql = `select count(*) as count from broadcast_recipients where ${theirs} and email_key = ?`;
+  return Number((await db.get<{ count: number }>(sql, [teamId, erasedKey(emailKey)]))?.count ?? 0);
 }
 
 /** Removes up to `limit` rows of a report together with the clicks of their recipients. Returns the number of rows. */

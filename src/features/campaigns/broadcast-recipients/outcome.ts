@@ -10,6 +10,8 @@ export interface BroadcastOutcome {
   type: string;
   /** For `email.opened` and `email.clicked`: a machine did it, not a person. */
   isMachine?: boolean;
+  /** For `email.failed`: no mail server can have received it. */
+  isUnsent?: boolean;
   /** For `email.bounced`. */
   bounce?: BounceType | undefined;
   /**

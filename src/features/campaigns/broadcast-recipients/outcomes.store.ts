@@ -14,7 +14,7 @@ const COUNTED = {
 } as const;
 const BY_MACHINE = { 'email.opened': 'machine_opened', 'email.clicked': 'machine_clicked' } as const;
 const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const;
-const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
+const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked', 'unsent'] as const;
 const SUMS = [...BY_PEOPLE, 'bounced'] as const;
 const ADDED = [...COUNTERS, 'bounces'] as const;
 /** Sums that decide whether a broadcast is held, and the parts of them that are excused. */
@@ -129,7 +129,8 @@ export async function loadRateCounts(db: Executor, broadcastIds: readonly string
   );
 }
 
-function findCounter({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
+function findCounter({ type, isMachine = false, isUnsent = false }: BroadcastOutcome): Counter | undefined {
+  if (isUnsent) return 'unsent';
   const counted: Readonly<Record<string, Counter>> = isMachine ? BY_MACHINE : COUNTED;
   return Object.hasOwn(counted, type) ? counted[type] : undefined;
 }

@@ -8,6 +8,9 @@ import { countOutcomes } from './outcomes.store.ts';
 
 const BOUNCES = { Permanent: 'permanent', Transient: 'transient', Undetermined: 'undetermined' } as const;
 
+/** Reasons of a failure with which no mail server can have received the email. */
+const UNSENT: ReadonlySet<string> = new Set(['broadcast_canceled', 'dropped_by_operator', 'domain_removed']);
+
 /** Adds what happened to emails to the reports of their broadcasts. */
 export async function reportEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {
   const outcomes = events.map(readOutcome);
@@ -24,5 +27,6 @@ function readOutcome(event: EmailEvent): BroadcastOutcome {
   };
   if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
   if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
+  if (event.type === 'email.failed') return { ...outcome, isUnsent: UNSENT.has(event.data.failed.reason) };
   return outcome;
 }

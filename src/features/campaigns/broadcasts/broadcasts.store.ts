@@ -120,7 +120,16 @@ export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'se
 /** Fields that the author writes. */
 export interface BroadcastContent {
   name: string;
+  /** The first of its segments. */
   segment_id: string | null;
+  /** A JSON list of all its segments; null if it has no more than one. */
+  segment_ids: string | null;
+  /** A JSON list of segments whose members do not get it. */
+  exclude_segment_ids: string | null;
+  /** A JSON list of broadcasts whose recipients do not get it. */
+  not_received_from: string | null;
+  /** Only contacts who received this broadcast and have not opened it get it. */
+  received_but_not_opened: string | null;
   sender: string;
   subject: string;
   /** A JSON list. */
@@ -196,6 +205,10 @@ export interface BroadcastRow extends BroadcastContent {
   paused_at: number | null;
   paused_by_kind: PauserKind | null;
   paused_by_name: string | null;
+  /** The broadcast that it was copied from. */
+  duplicated_from: string | null;
+  /** 1 once rows of its report are removed by age. */
+  report_removed: number;
 }
 
 export type PauserKind = 'user' | 'api_key' | 'app';
@@ -203,6 +216,10 @@ export type PauserKind = 'user' | 'api_key' | 'app';
 const CONTENT = [
   'name',
   'segment_id',
+  'segment_ids',
+  'exclude_segment_ids',
+  'not_received_from',
+  'received_but_not_opened',
   'sender',
   'subject',
   'reply_to_list',
@@ -224,6 +241,7 @@ const NEW = [
   'updated_at',
   'author_grant_id',
   'changed_by_app',
+  'duplicated_from',
   ...CONTENT,
 ] as const;
 
@@ -236,6 +254,7 @@ const LISTED = [
   'topic_id',
   'status',
   'created_at',
+  'updated_at',
   'scheduled_at',
   'sent_at',
   'recipients',
@@ -300,16 +319,71 @@ export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void
   await tx.run('delete from broadcasts where id = ?', [id]);
 }
 
-/** Lists the broadcasts to these segments that are scheduled, queued or being sent. The condition matches the index. */
-export function broadcastsWaitingOn(
+/**
+ * Lists the broadcasts that are scheduled, queued or being sent and go to one of these segments or exclude it. The
+ * condition matches the index.
+ */
+export async function broadcastsWaitingOn(
   db: Executor,
   teamId: string,
   segmentIds: readonly string[],
 ): Promise<{ id: string; name: string }[]> {
-  const among = uuidsIn(db.dialect, 'segment_id', segmentIds);
-  const sql = `select id, name from broadcasts where status in ('scheduled', 'queued', 'sending')
-    and team_id = ? and ${among.sql} order by id desc`;
-  return db.all(sql, [teamId, among.value]);
+  type Waiting = Pick<BroadcastRow, 'id' | 'name' | 'segment_id' | 'segment_ids' | 'exclude_segment_ids'>;
+  const sql = `select id, name, segment_id, segment_ids, exclude_segment_ids from broadcasts
+    where status in ('scheduled', 'queued', 'sending') and team_id = ? order by id desc`;
+  const named = new Set(segmentIds);
+  const isNamed = (row: Waiting): boolean =>
+    [row.segment_id ?? '', ...listIds(row.segment_ids), ...listIds(row.exclude_segment_ids)].some((id) =>
+      named.has(id),
+    );
+  return (await db.all<Waiting>(sql, [teamId])).filter(isNamed).map(({ id, name }) => ({ id, name }));
+}
+
+/** Reads a JSON list of ids. */
+export const listIds = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
+
+export interface ReferencedBroadcast {
+  id: string;
+  name: string;
+  status: BroadcastStatus;
+  hasReport: boolean;
+}
+
+/** Returns broadcasts by id, with whether their report is still there; unknown ids are missing. */
+export async function referencedBroadcasts(
+  db: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<Map<string, ReferencedBroadcast>> {
+  if (ids.length === 0) return new Map();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name, status, report_removed from broadcasts where team_id = ? and ${among.sql}`;
+  const rows = await db.all<Pick<BroadcastRow, 'id' | 'name' | 'status' | 'report_removed'>>(sql, [
+    teamId,
+    among.value,
+  ]);
+  return new Map(
+    rows.map(({ id, name, status, report_removed: removed }) => [id, { id, name, status, hasReport: removed === 0 }]),
+  );
+}
+
+/** Returns the first of the broadcasts that was canceled and whose waiting emails are still being removed. */
+export async function findBeingRemoved(db: Executor, ids: readonly string[]): Promise<{ name: string } | undefined> {
+  if (ids.length === 0) return undefined;
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select name from broadcasts where ${among.sql} and status = 'canceled' and ${HOLDS_MAIL}
+    and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id) order by id limit 1`;
+  return db.get<{ name: string }>(sql, [among.value]);
+}
+
+/** Lists the broadcasts whose report decides who gets a broadcast that is scheduled, queued or being sent. */
+async function reportsInUse(db: Executor, teamId: string): Promise<string[]> {
+  type Using = Pick<BroadcastRow, 'not_received_from' | 'received_but_not_opened'>;
+  const sql = `select not_received_from, received_but_not_opened from broadcasts
+    where status in ('scheduled', 'queued', 'sending') and team_id = ?
+      and (not_received_from is not null or received_but_not_opened is not null)`;
+  const rows = await db.all<Using>(sql, [teamId]);
+  return rows.flatMap((row) => [...listIds(row.not_received_from), row.received_but_not_opened ?? []].flat());
 }
 
 export async function countBroadcasts(db: Executor, teamId: string): Promise<number> {
@@ -482,19 +556,25 @@ interface EndedReport {
 
 /**
  * A broadcast that ended before `beforeMs` and still has its report and its shared body. Excludes broadcasts with
- * emails that are not sent yet, because those need both.
+ * emails that are not sent yet, because those need both, and those whose report decides who gets another one.
  */
-export const endedReport = (
+export async function endedReport(
   db: Executor,
   { teamId, beforeMs }: { teamId: string; beforeMs: number },
-): Promise<EndedReport | undefined> =>
-  db.get<EndedReport>(
+): Promise<EndedReport | undefined> {
+  const used = uuidsIn(db.dialect, 'id', await reportsInUse(db, teamId));
+  return db.get<EndedReport>(
     `select id, body_id from broadcasts where team_id = ? and updated_at < ? and body_id is not null
-        and status in ('sent', 'canceled', 'failed')
+        and status in ('sent', 'canceled', 'failed') and (report_removed = 1 or not (${used.sql}))
         and not exists (select 1 from emails where emails.broadcast_id = broadcasts.id)
       order by updated_at limit 1`,
-    [teamId, beforeMs],
+    [teamId, beforeMs, used.value],
   );
+}
+
+/** Marks the report of a broadcast as incomplete, in the transaction that removes the first of its rows. */
+export const markReportRemoved = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update broadcasts set report_removed = 1 where id = ? and report_removed = 0', [id]);
 
 /** Marks a broadcast as having neither report nor body. */
 export const forgetReport = (tx: Executor, id: string): Promise<number> =>

@@ -1,6 +1,12 @@
-import type { CreateBroadcastRequest, UpdateBroadcastRequest } from '../../../contract/index.ts';
+import type {
+  CreateBroadcastRequest,
+  DuplicateBroadcastRequest,
+  UpdateBroadcastRequest,
+} from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import {
+  mustMayAlter,
+  nextChangeAt,
   readAppName,
   readGrantId,
   readKeyId,
@@ -20,21 +26,26 @@ import {
   markCanceled,
   markPaused,
   saveContent,
+  listIds,
+  referencedBroadcasts,
   AUDIENCE_GROWN,
   AUDIENCE_REPLACED,
   type BroadcastContent,
   type Pause,
+  type ReferencedBroadcast,
   type NewBroadcastRow,
   type BroadcastRow,
+  type BroadcastStatus,
   type WaitingReason,
 } from './broadcasts.store.ts';
+import { listEarlier, NOBODY, readSegments, readTarget, segmentIn, type Target } from './audience.ts';
 import { loadRequirements, mustBeOffered, sendDraft, inOtherStatus } from './send-broadcast.ts';
 import { prepareContent, repeatWhileChanged } from './freeze-broadcast.ts';
 import { presentHeld } from './read-broadcasts.ts';
 import { readWhen } from './send-time.ts';
 import { notFound, invalidFields, refuse, type FieldFault } from '../../../platform/refusal.ts';
 import { loadRateCounts } from '../broadcast-recipients/outcomes.store.ts';
-import { findSegment, findTopic } from '../../audience/index.ts';
+import { findTopic, liveSegments } from '../../audience/index.ts';
 import { findTemplate, messageFaults, readList } from '../../templates/index.ts';
 import { abTestFaults, readAbTest, notTogether } from './ab-test.ts';
 
@@ -58,14 +69,13 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
   if (input.ab && input.local_time === true) throw notTogether();
   return {
     name: input.name ?? nameFrom(input.subject),
-    segment_id: segmentIn(input) ?? null,
+    ...readTarget(NOBODY, input),
     sender: input.from.trim(),
     subject: input.subject,
     reply_to_list: JSON.stringify(readList(input.reply_to).map((address) => address.trim())),
     preview_text: input.preview_text ?? null,
     html: html ?? null,
     text: text ?? null,
-    topic_id: input.topic_id ?? null,
     template_id: null,
     rate_per_minute: input.rate_per_minute ?? null,
     pool: input.pool ?? null,
@@ -81,22 +91,20 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
   const testBefore = readAbTest(before) ?? null;
   faults.push(...abTestFaults(subject, input.ab === undefined ? testBefore : input.ab));
   if (faults.length > 0) throw invalidFields(faults);
-  const segmentId = segmentIn(input);
   const hasBody = typeof input.html === 'string' || typeof input.text === 'string';
   const changed: BroadcastContent = {
     ...before,
+    ...readTarget(before, input),
     html,
     text,
     subject,
     name: input.name ?? before.name,
-    segment_id: segmentId === undefined ? before.segment_id : segmentId,
     sender: input.from?.trim() ?? before.sender,
     reply_to_list:
       input.reply_to === undefined
         ? before.reply_to_list
         : JSON.stringify(readList(input.reply_to).map((address) => address.trim())),
     preview_text: input.preview_text === undefined ? before.preview_text : input.preview_text,
-    topic_id: input.topic_id === undefined ? before.topic_id : input.topic_id,
     template_id: hasBody ? null : before.template_id,
     rate_per_minute: input.rate_per_minute === undefined ? before.rate_per_minute : input.rate_per_minute,
     pool: input.pool === undefined ? before.pool : input.pool,
@@ -114,13 +122,15 @@ function findFaults(input: UpdateBroadcastRequest): FieldFault[] {
     const message = 'audience_id, the former name of segment_id, does not match segment_id; omit it.';
     faults.push({ path: 'audience_id', message });
   }
+  const named = segmentIn(input);
+  const listed = input.segment_ids?.map((id) => id.toLowerCase());
+  if (named && listed && !listed.includes(named)) {
+    faults.push({
+      path: 'segment_ids',
+      message: 'segment_ids does not contain segment_id; add it, or omit segment_id.',
+    });
+  }
   return faults;
-}
-
-function segmentIn({ segment_id: segment, audience_id: audience }: UpdateBroadcastRequest): string | null | undefined {
-  // Clients with typed fields write null for the name that they do not use.
-  const named = segment ?? (audience === undefined ? segment : audience);
-  return named?.toLowerCase() ?? named;
 }
 
 const nameFrom = (subject: string): string => {
@@ -129,16 +139,49 @@ const nameFrom = (subject: string): string => {
 };
 
 /**
- * Refuses a segment or topic in a request if it does not exist. A send checks for a missing segment itself, in its own
- * order.
+ * Refuses what a request newly names and does not exist: a segment, a topic or an earlier broadcast. A send checks for
+ * missing segments that get the broadcast itself, in its own order.
  */
 async function mustBeAddressed(
   db: Executor,
   teamId: string,
-  { segmentId, topicId }: { segmentId?: string | null | undefined; topicId?: string | null | undefined },
+  { before, after, isListed, isSent }: { before: Target; after: Target; isListed: boolean; isSent: boolean },
 ): Promise<void> {
-  if (segmentId && !(await findSegment(db, teamId, segmentId))) throw unknownId('segment_id', 'segment');
-  if (topicId && !(await findTopic(db, teamId, topicId))) throw unknownId('topic_id', 'topic');
+  const known = new Set([...readSegments(before), ...listIds(before.exclude_segment_ids), ...listEarlier(before)]);
+  const segments = new Set((await liveSegments(db, teamId, listSegmentIds(after))).map(({ id }) => id));
+  const isMissing = (id: string): boolean => !known.has(id) && !segments.has(id);
+  const wanted = isSent ? [] : readSegments(after);
+  const wantedAt = wanted.findIndex(isMissing);
+  const field = isListed ? `segment_ids.${wantedAt}` : 'segment_id';
+  if (wantedAt >= 0) throw unknownId(field, 'segment');
+  const { topic_id: topicId } = after;
+  if (topicId !== null && topicId !== before.topic_id && !(await findTopic(db, teamId, topicId))) {
+    throw unknownId('topic_id', 'topic');
+  }
+  for (const [at, id] of listIds(after.exclude_segment_ids).entries()) {
+    if (isMissing(id)) throw unknownId(`exclude_segment_ids.${at}`, 'segment');
+    if (readSegments(after).includes(id)) throw excludesItself(at);
+  }
+  const earlier = await referencedBroadcasts(db, teamId, listEarlier(after));
+  for (const [at, id] of listIds(after.not_received_from).entries()) {
+    mustBeEarlier(`not_received_from.${at}`, earlier.get(id));
+  }
+  const { received_but_not_opened: notOpened } = after;
+  if (notOpened !== null) mustBeEarlier('received_but_not_opened', earlier.get(notOpened));
+}
+
+const listSegmentIds = (target: Target): string[] => [...readSegments(target), ...listIds(target.exclude_segment_ids)];
+
+const excludesItself = (at: number) => {
+  const say = `exclude_segment_ids.${at} is also a segment that gets the broadcast; remove it from one of the two.`;
+  return refuse('invalid_parameter', { say });
+};
+
+function mustBeEarlier(field: string, broadcast: ReferencedBroadcast | undefined): void {
+  if (!broadcast) throw unknownId(field, 'broadcast');
+  if (broadcast.status !== 'draft') return;
+  const say = `${field} is a draft, which nobody has received; name a broadcast that was sent or scheduled.`;
+  throw refuse('invalid_parameter', { say });
 }
 
 const unknownId = (field: string, what: string) =>
@@ -157,17 +200,21 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be changed', 400);
+    const isOwn = row.author_grant_id === readGrantId(actor);
+    mustMayAlter(actor, { isOwn });
     const content = readChangedContent(row, input);
     const isNew = (after: string | null, before: string | null) => (after === before ? null : after);
     mustBeOffered(store.config, isNew(content.pool, row.pool));
     await mustBeAddressed(tx, teamId, {
-      segmentId: isNew(content.segment_id, row.segment_id),
-      topicId: isNew(content.topic_id, row.topic_id),
+      before: row,
+      after: content,
+      isListed: Array.isArray(input.segment_ids),
+      isSent: false,
     });
-    const authorGrantId = row.author_grant_id === readGrantId(actor) ? row.author_grant_id : null;
+    const authorGrantId = isOwn ? row.author_grant_id : null;
     // A person who changes one field may not have seen what the app wrote into the others.
     const changedByApp = readAppName(actor) ?? row.changed_by_app;
-    await saveContent(tx, id, content, { authorGrantId, changedByApp, at: store.clock.now() });
+    await saveContent(tx, id, content, { authorGrantId, changedByApp, at: nextChangeAt(store.clock.now(), row) });
   });
   return broadcastNamed(id);
 }
@@ -270,14 +317,38 @@ async function endHold(ctx: Ctx, tx: Executor, row: BroadcastRow): Promise<void>
   throw refuse('validation_error', { status: 403, say });
 }
 
-/** Creates a draft with the same content; its recipients are determined when it is sent. */
-export async function duplicateBroadcast(ctx: Ctx, id: string) {
+/** Broadcasts in these statuses reach nobody else. */
+const ENDED: ReadonlySet<BroadcastStatus> = new Set(['sent', 'canceled', 'failed']);
+const EARLIER_MAX = 20;
+
+/**
+ * Creates a draft with the same content; its recipients are determined when it is sent. With `remaining`, the copy goes
+ * only to contacts who have not received the original, nor the broadcasts that the original left out.
+ */
+export async function duplicateBroadcast(ctx: Ctx, id: string, { remaining = false }: DuplicateBroadcastRequest = {}) {
   const { store, teamId } = ctx;
   const row = await findBroadcast(store.db, teamId, id);
   if (!row) throw notFound('Broadcast');
-  const name = [...`Copy of ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
-  const draft = buildDraft(ctx, { ...row, name });
-  const copy = { ...draft, changed_by_app: draft.changed_by_app ?? row.changed_by_app };
+  if (remaining && !ENDED.has(row.status)) {
+    throw inOtherStatus(row, 'only a broadcast that is sent, canceled or failed can be continued with remaining', 403);
+  }
+  const earlier = remaining ? [...new Set([...listIds(row.not_received_from), row.id])] : [];
+  if (earlier.length > EARLIER_MAX) {
+    const message = `remaining would add a broadcast to not_received_from of the original, which has ${EARLIER_MAX} already, the limit.`;
+    throw invalidFields([{ path: 'remaining', message }]);
+  }
+  const prefix = remaining ? 'Continuation of' : 'Copy of';
+  const name = [...`${prefix} ${row.name}`].slice(0, NAME_CHARS_MAX).join('');
+  const draft = buildDraft(ctx, {
+    ...row,
+    name,
+    not_received_from: remaining ? JSON.stringify(earlier) : row.not_received_from,
+  });
+  const copy = {
+    ...draft,
+    changed_by_app: draft.changed_by_app ?? row.changed_by_app,
+    duplicated_from: row.id,
+  };
   await store.db.tx((tx) => insertBroadcast(tx, copy));
   return broadcastNamed(copy.id);
 }
@@ -312,8 +383,10 @@ export async function createBroadcast(
     const prepared = isSent ? await prepareContent(store, row) : undefined;
     await store.db.tx(async (tx) => {
       await mustBeAddressed(tx, teamId, {
-        segmentId: isSent ? null : content.segment_id,
-        topicId: content.topic_id,
+        before: NOBODY,
+        after: content,
+        isListed: Array.isArray(input.segment_ids),
+        isSent,
       });
       await insertBroadcast(tx, row);
       const draft = around && (await lockBroadcast(tx, teamId, row.id));
@@ -332,6 +405,12 @@ export async function createBroadcast(
 function buildDraft({ store, teamId, actor }: Ctx, content: BroadcastContent): NewBroadcastRow {
   const now = store.clock.now();
   const author_grant_id = readGrantId(actor);
-  const made = { id: store.ids.uuid(), team_id: teamId, status: 'draft' as const, author_grant_id };
+  const made = {
+    id: store.ids.uuid(),
+    team_id: teamId,
+    status: 'draft' as const,
+    author_grant_id,
+    duplicated_from: null,
+  };
   return { ...content, ...made, changed_by_app: readAppName(actor), created_at: now, updated_at: now };
 }

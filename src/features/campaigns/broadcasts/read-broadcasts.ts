@@ -18,19 +18,19 @@ import {
   countMembers,
   membersPage,
   readPropertyValues,
-  loadSegmentFilter,
-  findSegment,
   liveSegments,
   getContactProperty,
 } from '../../audience/index.ts';
 import {
   findBroadcast,
   listBroadcastRows,
+  listIds,
   broadcastsWaitingOn,
   type BroadcastRow,
   type ListedBroadcast,
   type BroadcastContent,
 } from './broadcasts.store.ts';
+import { loadAudience, presentAudience, readSegments, type Audience, type UnknownAudience } from './audience.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
 import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts';
 import { loadRequirements, runGate } from './send-broadcast.ts';
@@ -47,12 +47,11 @@ const SHOWN_MAX = 20;
  * fails.
  */
 async function checkZones(
-  { db, clock }: Pick<Store, 'db' | 'clock'>,
+  { db }: Pick<Store, 'db'>,
   teamId: string,
-  { local_time: localTime, segment_id: segmentId }: Pick<BroadcastContent, 'local_time' | 'segment_id'>,
+  { local_time: localTime, audience }: Pick<BroadcastContent, 'local_time'> & { audience: Audience | UnknownAudience },
 ): Promise<ZoneCheck[]> {
-  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
-  if (localTime === 0 || !segment) return [];
+  if (localTime === 0 || 'failed' in audience) return [];
   const { property, zones, hasUnknown, fallback } = await contactZones(db, teamId);
   const otherwise = fallback
     ? `at the fallback value of the property, ${fallback.name}`
@@ -69,7 +68,7 @@ async function checkZones(
   const filter: Filter = {
     kind: 'all',
     of: [
-      await loadSegmentFilter(db, segment, clock.now()),
+      audience.filter,
       { kind: 'exists', place, type: 'string', wanted: true },
       { kind: 'none', of: zones.size > 0 ? [{ kind: 'text', place, op: 'in', values: [...zones.keys()] }] : [] },
     ],
@@ -93,6 +92,7 @@ function presentBroadcastItem(row: ListedBroadcast) {
     status: row.status,
     changed_by_app: row.changed_by_app,
     created_at: isoTime(row.created_at),
+    updated_at: isoTime(row.updated_at),
     // Absent until they are set, never null.
     ...(row.scheduled_at !== null && { scheduled_at: isoTime(row.scheduled_at) }),
     ...(row.sent_at !== null && { sent_at: isoTime(row.sent_at) }),
@@ -127,6 +127,11 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     preview_text: row.preview_text,
     html: row.html,
     text: row.text,
+    segment_ids: readSegments(row),
+    exclude_segment_ids: listIds(row.exclude_segment_ids),
+    not_received_from: listIds(row.not_received_from),
+    received_but_not_opened: row.received_but_not_opened,
+    duplicated_from: row.duplicated_from,
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
@@ -264,7 +269,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const around = await loadRequirements(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
-  const zones = await checkZones(store, teamId, row);
+  const audience = await loadAudience(store.db, teamId, row, store.clock.now());
+  const zones = await checkZones(store, teamId, { local_time: row.local_time, audience });
   const { properties, team } = await loadSurroundings(store.db, row);
   const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
   const { subject, preview_text, ab_test } = row;
@@ -273,7 +279,13 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
     { written: { subject, preview_text, ab_test }, source, properties, team, shown },
   );
   const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
-  return { object: 'broadcast_checklist' as const, gate: items, checks };
+  const counted = around.counted ?? null;
+  return {
+    object: 'broadcast_checklist' as const,
+    gate: items,
+    audience: counted === null || 'failed' in audience ? null : { ...presentAudience(audience), ...counted },
+    checks,
+  };
 }
 
 async function loadBroadcast({ store, teamId }: Ctx, id: string): Promise<BroadcastRow> {

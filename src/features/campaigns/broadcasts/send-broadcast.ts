@@ -2,10 +2,11 @@ import type { SendBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { listBroadcastPools, type Config } from '../../../platform/config/index.ts';
 import { invalidField, notFound, refuse, type Refusal } from '../../../platform/refusal.ts';
-import { readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
+import { mustBeUnchanged, readApproved, type Approved, type Ctx } from '../../../tenancy/access/index.ts';
 import { noteBroadcastImages } from '../../templates/index.ts';
 import { notTogether } from './ab-test.ts';
 import {
+  findBeingRemoved,
   findBroadcast,
   lockBroadcast,
   markSent,
@@ -27,7 +28,8 @@ import {
 import { readWhen, type When } from './send-time.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
-import { countAudience, loadSegmentFilter, findSegment, findTopic } from '../../audience/index.ts';
+import { findTopic } from '../../audience/index.ts';
+import { countRecipients, listEarlier, loadAudience, type CountedAudience, type Target } from './audience.ts';
 import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../../mail/domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../../../tenancy/instance/index.ts';
 import { findTeam } from '../../../tenancy/teams/index.ts';
@@ -60,6 +62,7 @@ export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, i
       const row = await lockBroadcast(tx, teamId, id);
       if (!row) throw notFound('Broadcast');
       if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
+      mustBeUnchanged(actor, row, input.unchanged_since);
       await sendDraft(store, tx, row, {
         around,
         prepared,
@@ -144,31 +147,26 @@ interface Gate {
 interface Surroundings {
   sending: SendSwitch;
   marketing: SendSwitch;
-  /** Number of subscribed members of the segment; undefined if there is no segment. */
-  members: number | undefined;
+  /** Who would get it; undefined if that is not known, for instance without a segment. */
+  counted: CountedAudience | undefined;
 }
 
-type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'template_id' | 'html' | 'text'>;
+type Sent = Pick<BroadcastContent, 'sender' | 'template_id' | 'html' | 'text'> & Target;
 
 /**
  * Reads what a send needs from outside its transaction. The count takes long for a large segment, and is an estimate:
  * membership is evaluated again during sending.
  */
-export async function loadRequirements(
-  store: Store,
-  teamId: string,
-  { segment_id: segmentId, sender }: Sent,
-): Promise<Surroundings> {
-  const parsed = parseMailbox(sender);
+export async function loadRequirements(store: Store, teamId: string, sent: Sent): Promise<Surroundings> {
+  const parsed = parseMailbox(sent.sender);
   // With `development.any_sender` this creates the domain, which the transaction of the send then finds.
   if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
-  const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
-  const filter = segment && (await loadSegmentFilter(store.db, segment, store.clock.now()));
-  const count = filter && (await countAudience(store.db, teamId, filter));
+  const audience = await loadAudience(store.db, teamId, sent, store.clock.now());
+  const isKnown = !('failed' in audience);
   return {
     sending: await createSendSwitch(store)(),
     marketing: await createSendSwitch(store, 'sending.marketing')(),
-    members: count && count.contacts - count.unsubscribed,
+    counted: isKnown ? await countRecipients(store.db, teamId, { audience, topicId: sent.topic_id }) : undefined,
   };
 }
 
@@ -191,7 +189,7 @@ export async function runGate(
           'postal_address',
           'The team has no postal address, which marketing mail must contain; set it with PATCH /team.',
         ),
-    await audienceItem(tx, teamId, row),
+    await audienceItem(tx, { teamId, row, now: store.clock.now() }),
     off
       ? bad('marketing', `Marketing mail is switched off on this installation${off.reason ? ` (${off.reason})` : ''}.`)
       : good('marketing', 'Marketing mail is switched on.'),
@@ -199,7 +197,7 @@ export async function runGate(
       ? bad('team', 'The team is suspended and cannot send.')
       : good('team', 'The team may send.'),
     bodyItem(source),
-    await quotaItem(store, tx, teamId, around.members),
+    await quotaItem(store, tx, teamId, around.counted?.recipients),
   ];
   return { items, isAllOff: !around.sending.isOn, domain, source };
 }
@@ -212,12 +210,18 @@ const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
 /** Checks the audience. A deleted topic excludes every contact, because none is opted in to it. */
 async function audienceItem(
   tx: Executor,
-  teamId: string,
-  { segment_id: segmentId, topic_id: topicId }: Sent,
+  { teamId, row, now }: { teamId: string; row: Sent; now: number },
 ): Promise<GateItem> {
-  const segment = segmentId === null ? undefined : await findSegment(tx, teamId, segmentId);
-  if (!segment) {
-    return bad('segment', 'segment_id does not match a segment of this team; choose one that has the recipients.');
+  const { topic_id: topicId } = row;
+  const audience = await loadAudience(tx, teamId, row, now);
+  if ('failed' in audience) return bad('segment', audience.message);
+  const removed = await findBeingRemoved(tx, listEarlier(row));
+  if (removed) {
+    const name = JSON.stringify(removed.name);
+    return bad(
+      'segment',
+      `The waiting emails of the canceled broadcast ${name} are being removed; try again in a minute.`,
+    );
   }
   if (topicId !== null && !(await findTopic(tx, teamId, topicId))) {
     return bad(
@@ -225,7 +229,9 @@ async function audienceItem(
       'topic_id does not match a topic of this team, so nobody is subscribed to it; choose another, or null.',
     );
   }
-  return good('segment', `The segment is ${segment.name}.`);
+  const [first, ...others] = audience.segments.map(({ name }) => name);
+  if (others.length === 0) return good('segment', `The segment is ${first}.`);
+  return good('segment', `The segments are ${[first, ...others].join(', ')}.`);
 }
 
 const bodyItem = (body: Source | string | undefined): GateItem =>
@@ -243,13 +249,13 @@ export function mustBeTestable(
   if (refusal) throw refusal;
 }
 
-async function quotaItem(store: Store, tx: Executor, teamId: string, members = 0): Promise<GateItem> {
+async function quotaItem(store: Store, tx: Executor, teamId: string, recipients = 0): Promise<GateItem> {
   const { marketing_emails: max } = await loadPlan(store, tx, teamId);
   const used = (await loadUsage(tx, teamId, store.clock.now())).monthly.marketing;
-  if (used + members <= max) return good('quota', 'The plan has enough marketing emails left for the segment.');
+  if (used + recipients <= max) return good('quota', 'The plan has enough marketing emails left for the segment.');
   return bad(
     'quota',
-    `The plan of this team includes ${max} marketing emails a month, and ${used} are used; this broadcast needs ${members}.`,
+    `The plan of this team includes ${max} marketing emails a month, and ${used} are used; this broadcast needs ${recipients}.`,
   );
 }
 

@@ -1,10 +1,10 @@
-import { hasGrown } from '../broadcasts/audience-growth.ts';
+import { countRecipients, hasGrown, sampleAudience, type Audience } from '../broadcasts/audience.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { beginBroadcast, beginPass, finishBroadcast, waitForPass, waitForStart } from '../broadcasts/leases.store.ts';
 import { contactZones, type ContactZones } from '../broadcasts/send-time.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
-import { countAudience, isReplaced, readSample, sampleRecipients } from '../../audience/index.ts';
+import { isReplaced, readSample } from '../../audience/index.ts';
 import { AudienceGrown, AudienceReplaced, decideSubject, endTest, isTesting } from './send-page.ts';
 
 /** Returns the current pass of a broadcast; most have a single one. */
@@ -21,12 +21,12 @@ interface PassInProgress {
 
 /**
  * Starts a pass and returns the broadcast to send; undefined if it was canceled meanwhile or no contacts are due yet.
- * Throws if the audience of an approved broadcast has grown or was replaced. `filter` is that of the whole segment.
+ * Throws if the audience of an approved broadcast has grown or was replaced. `audience` is that of all passes.
  */
 export async function startPass(
   world: World,
   { broadcast, owner, pass }: PassInProgress,
-  filter: Filter,
+  audience: Audience,
 ): Promise<BroadcastRow | undefined> {
   const { db, clock } = world;
   const { id, team_id: teamId, status, next_at: nextAt } = broadcast;
@@ -39,21 +39,24 @@ export async function startPass(
     await waitForStart(db, { id, owner, nextAt: pass.at });
     return undefined;
   }
-  const { contacts, unsubscribed } = await countAudience(db, teamId, filter);
-  const subscribed = contacts - unsubscribed;
-  if (hasGrown(broadcast.approved_contacts, subscribed)) throw new AudienceGrown(subscribed);
-  await mustBeApproved(world, broadcast, subscribed);
+  const { contacts, recipients } = await countRecipients(db, teamId, { audience, topicId: broadcast.topic_id });
+  if (hasGrown(broadcast.approved_contacts, recipients)) throw new AudienceGrown(recipients);
+  await mustBeApproved(world, broadcast, { audience, recipients });
   const at = clock.now();
   const begun = await db.tx((tx) => beginBroadcast(tx, { id, owner, at, total: contacts, passAt: pass.at }));
   return begun ? broadcast : undefined;
 }
 
 /** Throws if the contacts that a person approved were replaced by others before the broadcast began. */
-async function mustBeApproved(world: World, broadcast: BroadcastRow, contacts: number): Promise<void> {
-  const { approved_audience: approved, segment_id: segmentId, topic_id: topicId, team_id: teamId } = broadcast;
+async function mustBeApproved(
+  world: World,
+  broadcast: BroadcastRow,
+  to: { audience: Audience; recipients: number },
+): Promise<void> {
+  const { approved_audience: approved, topic_id: topicId, team_id: teamId } = broadcast;
   const before = readSample(approved);
-  if (before === null || segmentId === null) return;
-  const now = await sampleRecipients({ store: world, teamId }, { segmentId, topicId, contacts }, before);
+  if (before === null) return;
+  const now = await sampleAudience({ store: world, teamId }, { ...to, topicId }, before);
   if (isReplaced(before, now)) throw new AudienceReplaced();
 }
 

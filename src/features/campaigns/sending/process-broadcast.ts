@@ -82,13 +82,13 @@ function createBroadcastProcessor(
         await db.tx((tx) => failBroadcast(tx, { ...held, reason: route.failed, at: clock.now() }));
         return;
       }
-      const pass = await readPass(world, broadcast, route.filter);
+      const pass = await readPass(world, broadcast, route.audience.filter);
       if (isPassOverdue(world, broadcast, pass)) {
         await db.tx((tx) => holdBroadcast(tx, { ...held, reason: 'overdue', at: clock.now() }));
         return;
       }
-      const started = await startPass(world, { broadcast, owner, pass }, route.filter);
-      if (started) await sendPages(started, { ...route, filter: pass.filter }, pass, signal);
+      const started = await startPass(world, { broadcast, owner, pass }, route.audience);
+      if (started) await sendPages(started, route, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
       if (error instanceof TopicGone) {
@@ -122,7 +122,7 @@ function createBroadcastProcessor(
       const reason = await whyWaits(broadcast, route);
       if (reason) return release(clock.now() + WAIT_MS[reason], reason);
       const limit = Math.min(pageSize.adjust().current, computePageMax(broadcast.rate_per_minute));
-      const sent = await sendPage(world, { broadcast, route, owner, recipients, cursor, limit });
+      const sent = await sendPage(world, { broadcast, route, filter: pass.filter, owner, recipients, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
         return endPass(world, { broadcast, owner, pass });

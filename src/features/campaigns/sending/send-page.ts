@@ -1,4 +1,4 @@
-import { hasGrown } from '../broadcasts/audience-growth.ts';
+import { excludedAmong, hasGrown, loadAudience, type Audience } from '../broadcasts/audience.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseAddress, parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
@@ -23,8 +23,6 @@ import {
   buildUnsubscribeLinks,
   type ContactRow,
   declaredProperties,
-  loadSegmentFilter,
-  findSegment,
   findTopic,
 } from '../../audience/index.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
@@ -110,6 +108,8 @@ export class TopicGone extends Error {}
 interface Page {
   broadcast: BroadcastRow;
   route: Route;
+  /** Matches the contacts of the current pass. */
+  filter: Filter;
   owner: string;
   /** Number of emails that earlier pages have accepted. */
   recipients: number;
@@ -133,10 +133,10 @@ interface PageSent {
  */
 export async function sendPage(
   world: World,
-  { broadcast, route, owner, recipients, cursor, limit }: Page,
+  { broadcast, route, filter, owner, recipients, cursor, limit }: Page,
 ): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
-  const members = await membersPage(world.db, teamId, route.filter, { limit, after: cursor });
+  const members = await membersPage(world.db, teamId, filter, { limit, after: cursor });
   const last = members.at(-1)?.id;
   if (last === undefined) return { accepted: 0, cursor, isLast: true };
   const ctx: Ctx = {
@@ -166,11 +166,22 @@ export async function sendPage(
     const contactIds = drafted.map(({ member }) => member.id);
     const met = isWalkedAgain(broadcast) ? await contactsMet(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
+    // Read again for each page, in its transaction: members of excluded segments and readers change while it is sent.
+    const leftOut = await excludedAmong(
+      tx,
+      teamId,
+      route.audience,
+      drafted.map(({ member }) => member),
+    );
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
     for (const { member, subject, send, unfit } of drafted) {
       if (known.has(member.email_key) || met?.has(member.id)) continue;
-      const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
+      const reason =
+        excluded.get(member.id) ??
+        leftOut.get(member.id) ??
+        unfit ??
+        (send && outside.has(send) ? 'sandboxed' : undefined);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -283,7 +294,7 @@ function segmentListId(
 
 /** Data that all emails of a broadcast share, read again for each turn. */
 export interface Route {
-  filter: Filter;
+  audience: Audience;
   domain: DomainRow;
   from: Mailbox;
   replyTo: Mailbox[];
@@ -301,9 +312,9 @@ export interface Route {
 export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
   const { db } = world;
   if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
-  const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;
-  const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
-  if (!segment) return { failed: 'segment_deleted' };
+  const { team_id: teamId, domain_id: domainId, body_id: bodyId } = broadcast;
+  const audience = await loadAudience(db, teamId, broadcast, world.clock.now());
+  if ('failed' in audience) return audience;
   const domain = domainId === null ? undefined : await findDomain(db, teamId, domainId);
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
@@ -314,7 +325,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
   const fallbacks = readFallbacks(broadcast, { properties, team });
   return {
-    filter: await loadSegmentFilter(db, segment, world.clock.now()),
+    audience,
     domain,
     from: parseStoredMailbox(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(parseStoredMailbox),

@@ -178,17 +178,22 @@ export async function proposeCall(
 }
 
 /** Summarizes for a list what a call sends, to whom, and what it changes. */
-function summarize({ path, body }: ProposedCall, { messages, audience, changes }: Content): ApprovalAbout {
+function summarize({ path, body }: ProposedCall, content: Content): ApprovalAbout {
+  const { messages, audience, changes, objects } = content;
   const mails = messages.filter(({ kind }) => kind !== 'template' && kind !== 'automation_step');
   const recipients = mails.reduce((sum, mail) => sum + mail.recipients, 0);
   const first = mails.flatMap(({ to, cc, bcc }) => [...to, ...cc, ...bcc])[0];
   const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  const contact = [fields['email'], path['contact']].find((one) => typeof one === 'string' && one.includes('@'));
+  const contact = [objects.find(({ field }) => field === 'contact')?.name, fields['email'], path['contact']].find(
+    (one) => typeof one === 'string' && one.includes('@'),
+  );
   return {
-    to: audience?.segment_name ?? first ?? (typeof contact === 'string' ? contact : null),
+    to:
+      audience?.segments.map(({ name }) => name).join(', ') ?? first ?? (typeof contact === 'string' ? contact : null),
     recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
     subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
     changes: changes.map(({ field }) => field),
+    object: objects.findLast(({ field }) => Object.hasOwn(path, field))?.name ?? null,
   };
 }
 
@@ -310,7 +315,7 @@ async function readContent(row: ApprovalRow, review: ReviewCall): Promise<Approv
     isReplaced(before, await sampleRecipients(before));
   // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
   if (bytes > CONTENT_BYTES_MAX) {
-    return { is_changed: true, messages: [], sender: null, audience: null, automation: null, changes: [] };
+    return { is_changed: true, objects: [], messages: [], sender: null, audience: null, automation: null, changes: [] };
   }
   return {
     is_changed: isChanged,
@@ -353,14 +358,19 @@ export async function approveCall(
   const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
   if (other) throw fileChanged(other);
   const before = readSample(row.seen_audience);
-  const { hash, content, sampleRecipients } = await review(held.call, files);
+  const { hash, content, draftAt, sampleRecipients } = await review(held.call, files);
   if (hash !== row.seen_hash) throw changed();
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
   const audience = await sampleRecipients(before);
   if (isReplaced(before, audience)) throw replaced();
   await claim(ctx, id, { status: 'running', reason: null });
-  const approved = { ...actor, approvedContacts: now ?? null, approvedAudience: writeSample(audience) };
+  const approved = {
+    ...actor,
+    approvedContacts: now ?? null,
+    approvedAudience: writeSample(audience),
+    approvedDraftAt: draftAt,
+  };
   const end = await runToEnd(() =>
     maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }),
   );

@@ -93,6 +93,8 @@ export interface ReviewedCall {
   bytes: number;
   /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
+  /** When the draft that the call sends or publishes was last changed; null if it sends none. */
+  draftAt: number | null;
   /** Samples the recipients of the broadcast that the call sends, to compare with `before`; null if it sends none. */
   sampleRecipients(before: AudienceSample | null): Promise<AudienceSample | null>;
   /** Ids of the objects that are shown, and of those that decide who gets the mail. */

@@ -15,26 +15,33 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { sampleRecipients } from '../../audience/index.ts';
 import { getAutomation } from '../../automations/index.ts';
 import {
   fallbacksIn,
   readFallbacks,
   findBroadcast,
+  countRecipients,
   getBroadcast,
   listSubjects,
+  loadAudience,
+  NOBODY,
+  presentAudience,
+  readTarget,
+  sampleAudience,
   type Fallbacks,
+  type Target,
 } from '../../campaigns/index.ts';
 import {
   declaredProperties,
   getContact,
   getContactProperty,
-  getSegmentMetrics,
   getSegment,
   getTopic,
+  listContactTopics,
 } from '../../audience/index.ts';
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
-import { getDraft, getInbox, inboxNamed } from '../../inbox/index.ts';
+import { getDraft, getInbox, getInboxThread, inboxNamed } from '../../inbox/index.ts';
+import { getSuppression } from '../../../mail/suppressions/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
 import { findNamedContent, findTemplate, findVersionContent, getTemplate } from '../../templates/index.ts';
 import {
@@ -64,6 +71,9 @@ interface Showing {
   automation: Content['automation'];
   sampleRecipients: ReviewedCall['sampleRecipients'];
   changes: Content['changes'];
+  objects: Content['objects'];
+  /** When the draft that the call sends or publishes was last changed. */
+  draftAt: number | null;
   ids: string[];
   /** The ids of files; the name and size alone could belong to another file. */
   files: string[];
@@ -90,25 +100,35 @@ export async function reviewCall(
     automation: null,
     sampleRecipients: async () => null,
     changes: [],
+    objects: [],
+    draftAt: null,
     ids: [],
     files: [],
     templates: new Map(),
   };
+  await showObjects(showing);
   await ifThere(showEmails(showing));
   await ifThere(showBroadcast(showing));
   await ifThere(showInboxMail(showing));
   await ifThere(showAutomation(showing));
   await ifThere(showChanges(showing));
   await showTemplates(showing);
-  const { messages, sender, audience, automation, changes, ids } = showing;
-  const content = { messages, sender, audience, automation, changes };
-  const to = audience && { segment: audience.segment_id, topic: audience.topic_id };
-  const seen = { messages, sender, to, automation, changes, files: showing.files };
+  const { objects, messages, sender, audience, automation, changes, ids } = showing;
+  const content = { objects, messages, sender, audience, automation, changes };
+  const to = audience && { ...audience, contacts: null, subscribed: null };
+  const seen = { objects, messages, sender, to, automation, changes, files: showing.files };
   const hash = createHash('sha256')
     .update(JSON.stringify([seen, files]))
     .digest('base64url');
   const bytes = Buffer.byteLength(JSON.stringify(content));
-  return { content, bytes, hash, sampleRecipients: showing.sampleRecipients, ids: [...new Set(ids)] };
+  return {
+    content,
+    bytes,
+    hash,
+    draftAt: showing.draftAt,
+    sampleRecipients: showing.sampleRecipients,
+    ids: [...new Set(ids)],
+  };
 }
 
 async function ifThere(work: Promise<void>): Promise<void> {
@@ -150,6 +170,62 @@ function buildMessage(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMes
   };
 }
 
+/** Readers of the names of objects, by the parameters and fields that name them. */
+const NAMES: Readonly<Record<string, (ctx: Ctx<World>, id: string, call: ProposedCall) => Promise<string>>> = {
+  contact: async (ctx, id) => (await getContact(ctx, id)).email,
+  contact_id: async (ctx, id) => (await getContact(ctx, id)).email,
+  suppression: async (ctx, id) => (await getSuppression(ctx, id)).email,
+  ids: async (ctx, id) => (await getSuppression(ctx, id)).email,
+  segment: async (ctx, id) => (await getSegment(ctx, id.toLowerCase())).name,
+  segment_id: async (ctx, id) => (await getSegment(ctx, id.toLowerCase())).name,
+  audience_id: async (ctx, id) => (await getSegment(ctx, id.toLowerCase())).name,
+  segments: async (ctx, id) => (await getSegment(ctx, id.toLowerCase())).name,
+  topic_id: async (ctx, id) => (await getTopic(ctx, id.toLowerCase())).name,
+  topics: async (ctx, id) => (await getTopic(ctx, id.toLowerCase())).name,
+  contact_property_id: async (ctx, id) => (await getContactProperty(ctx, id)).key,
+  broadcast_id: async (ctx, id) => (await getBroadcast(ctx, id)).name,
+  automation_id: async (ctx, id) => (await getAutomation(ctx, id)).name,
+  template: async (ctx, id) => (await getTemplate(ctx, id)).name,
+  email_id: async (ctx, id) => (await getEmail(ctx, id)).subject ?? '',
+  inbox: async (ctx, id) => (await inboxNamed(ctx, id)).address,
+  thread_id: async (ctx, id, call) => (await getInboxThread(ctx, pathIn(call, 'inbox'), id)).subject ?? '',
+  draft_id: async (ctx, id, call) => (await getDraft(ctx, pathIn(call, 'inbox'), id)).subject ?? '',
+};
+
+/** Shows the names of the objects that a call names by ids: nobody recognizes an id. */
+async function showObjects({ ctx, call, objects }: Showing): Promise<void> {
+  const seen = new Set<string>();
+  for (const [field, id] of listNamed(call)) {
+    const read = Object.hasOwn(NAMES, field) ? NAMES[field] : undefined;
+    if (!read || seen.has(`${field} ${id}`)) continue;
+    seen.add(`${field} ${id}`);
+    await ifThere(
+      read(ctx, id, call).then((name) => {
+        if (name !== id) objects.push({ field, id, name });
+      }),
+    );
+  }
+}
+
+/** Lists the ids in the path and the body of a call, and in the steps of an automation, with the fields that have them. */
+function listNamed({ path, body }: ProposedCall): [field: string, id: string][] {
+  const steps = toFields(body)['steps'];
+  const parts = [
+    path,
+    Array.isArray(body) ? { topics: body as unknown[] } : toFields(body),
+    ...(Array.isArray(steps) ? (steps as unknown[]) : []).map((step) => toFields(toFields(step)['config'])),
+  ];
+  return parts
+    .flatMap((part) => Object.entries(part))
+    .flatMap(([field, value]) => idsIn(value).map((id): [string, string] => [field, id]));
+}
+
+/** Returns the id in a value, or the ids in a list of ids or of objects with ids. */
+const idsIn = (value: unknown): string[] =>
+  (Array.isArray(value) ? (value as unknown[]) : [value])
+    .map((one) => (typeof one === 'string' ? one : toFields(one)['id']))
+    .filter((id): id is string => typeof id === 'string');
+
 /** Shows the emails in the call itself, each one of a batch, and an email that exists already. */
 async function showEmails({ ctx, call, messages, templates }: Showing): Promise<void> {
   const { operationId, body } = call;
@@ -165,7 +241,6 @@ async function showEmails({ ctx, call, messages, templates }: Showing): Promise<
   for (const [i, email] of emails.map(toFields).entries()) {
     const template = textIn(toFields(email['template'])['id']);
     if (template !== null) templates.set(template, 'published');
-    const files = Array.isArray(email['attachments']) ? (email['attachments'] as unknown[]).map(toFields) : [];
     messages.push(
       buildMessage('email', {
         name: Array.isArray(body) ? `${i}` : null,
@@ -179,11 +254,17 @@ async function showEmails({ ctx, call, messages, templates }: Showing): Promise<
         html: textIn(email['html']),
         text: textIn(email['text']),
         template,
-        attachments: files.map((file) => ({ filename: textIn(file['filename']), size: null })),
+        attachments: listAttached(email),
       }),
     );
   }
 }
+
+/** Returns the files that are in a mail of the call itself, or that it names by URLs. */
+const listAttached = ({ attachments }: Fields): ApprovalMessage['attachments'] =>
+  (Array.isArray(attachments) ? (attachments as unknown[]) : [])
+    .map(toFields)
+    .map((file) => ({ filename: textIn(file['filename']), size: null }));
 
 /** Returns the values of Reply-To among additional headers. */
 const repliesTo = (headers: ApprovalMessage['headers']): string[] =>
@@ -210,13 +291,14 @@ async function showBroadcast(showing: Showing): Promise<void> {
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
-    await showAudience(showing, body.segment_id ?? body.audience_id ?? null, body.topic_id ?? null);
+    await showAudience(showing, readTarget(NOBODY, body));
     return;
   }
   if (!OF_BROADCASTS.has(call.operationId)) return;
   const row = await findBroadcast(store.db, teamId, pathIn(call, 'broadcast_id'));
   if (!row) return;
   ids.push(row.id);
+  if (call.operationId === 'sendBroadcast') showing.draftAt = Number(row.updated_at);
   const team = await findTeam(store.db, teamId);
   if (!team) throw new Error(`team row of the broadcast ${row.id} missing`);
   // A broadcast that was sent or scheduled uses the version that was fixed then.
@@ -245,7 +327,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
     }),
   );
   if (call.operationId === 'testBroadcast') return;
-  await showAudience(showing, row.segment_id, row.topic_id);
+  await showAudience(showing, row);
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */
@@ -261,29 +343,35 @@ async function fallbacksUsed(
 }
 
 /** Shows the current recipients of a broadcast, and who is named as its sender. */
-async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
+async function showAudience(showing: Showing, target: Target): Promise<void> {
   const { ctx, ids } = showing;
+  const { store, teamId } = ctx;
   ids.push(BROADCAST_TEXTS);
-  const team = await findTeam(ctx.store.db, ctx.teamId);
+  const team = await findTeam(store.db, teamId);
   const address = team?.postal_address ? (JSON.parse(team.postal_address) as PostalAddress) : null;
   if (team) showing.sender = { name: team.sender_name ?? team.name, postal_address: address && { ...address } };
-  if (topicId !== null) ids.push(topicId.toLowerCase());
-  if (segmentId === null) return;
-  const segment = await getSegment(ctx, segmentId.toLowerCase());
-  ids.push(segment.id, ANY_CONTACTS, ...(segment.filter === null ? [] : [FILTERED]));
-  const { contacts, subscribed } = await getSegmentMetrics(ctx, segment.id);
-  const counts = { contacts, subscribed, subscribed_before: null };
-  const audience = {
-    segment_id: segment.id,
-    segment_name: segment.name,
+  const { topic_id: topicId } = target;
+  if (topicId !== null) ids.push(topicId);
+  const audience = await loadAudience(store.db, teamId, target, store.clock.now());
+  if ('failed' in audience) return;
+  const segments = [...audience.segments, ...audience.excludedSegments];
+  ids.push(...segments.map(({ id }) => id), ANY_CONTACTS);
+  if (segments.some(({ filter }) => filter !== null)) ids.push(FILTERED);
+  const { contacts, recipients } = await countRecipients(store.db, teamId, { audience, topicId });
+  const [first] = audience.segments;
+  if (!first) return;
+  showing.audience = {
+    segment_id: first.id,
+    segment_name: first.name,
+    ...presentAudience(audience),
     topic_id: topicId,
     topic_name: null,
-    ...counts,
+    contacts,
+    subscribed: recipients,
+    subscribed_before: null,
   };
-  showing.audience = audience;
-  const to = { segmentId: segment.id, topicId: topicId?.toLowerCase() ?? null, contacts };
-  showing.sampleRecipients = (before) => sampleRecipients(ctx, to, before);
-  if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
+  showing.sampleRecipients = (before) => sampleAudience(ctx, { audience, topicId, recipients }, before);
+  if (topicId !== null) showing.audience.topic_name = (await getTopic(ctx, topicId)).name;
 }
 
 const OF_INBOX_MAIL = new Set([
@@ -298,7 +386,8 @@ const OF_INBOX_MAIL = new Set([
  * Shows replies, forwards and drafts as they would be sent, with their quotes and signature, and the bodies that the
  * template of a draft renders to.
  */
-async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Promise<void> {
+async function showInboxMail(showing: Showing): Promise<void> {
+  const { ctx, call, messages, ids, files } = showing;
   const { operationId, path } = call;
   if (!OF_INBOX_MAIL.has(operationId)) return;
   const named = String(path['inbox']);
@@ -317,25 +406,36 @@ async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Prom
   if (operationId === 'sendInboxDraft') {
     const id = (await getDraft(ctx, named, pathIn(call, 'draft_id'))).id;
     ids.push(id);
-    const { mail, files: own } = await previewDraft(ctx, { named, id });
+    const { headers = null } = toFields(call.body) as { headers?: Record<string, string> };
+    const { mail, files: own, updatedAt } = await previewDraft(ctx, { named, id, headers });
+    showing.draftAt = updatedAt;
     files.push(...own.map((file) => file.id));
-    messages.push(shownMail('draft', mail));
+    messages.push(shownMail('draft', mail, call));
     return;
   }
   const of = { named, threadId: pathIn(call, 'thread_id'), emailId: pathIn(call, 'inbox_email_id') };
   if (operationId === 'replyToInboxEmail') {
     const mail = await previewReply(ctx, { ...of, body: toFields(call.body) });
-    messages.push({ ...shownMail('reply', mail), template: templateId });
+    messages.push({ ...shownMail('reply', mail, call), template: templateId });
     return;
   }
   const body = toFields(call.body) as Parameters<typeof previewForward>[1]['body'];
-  messages.push(shownMail('forward', await previewForward(ctx, { ...of, body })));
+  messages.push(shownMail('forward', await previewForward(ctx, { ...of, body }), call));
 }
 
-function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): ApprovalMessage {
+/** Header that Outlook sorts conversations by. It contains the time, so it is made anew whenever a reply is composed. */
+const THREAD_INDEX = 'thread-index';
+
+function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail, { body }: ProposedCall): ApprovalMessage {
   const { from, to, cc, bcc } = draft.headerMailboxes;
-  const headers = draft.headers.map(([name, value]) => ({ name, value }));
-  const attachments = draft.attachments.map((file) => ({ filename: file.filename, size: sizeOfFile(file) }));
+  const written = new Set(listHeaders(body).map(({ name }) => name.toLowerCase()));
+  const headers = draft.headers
+    .filter(([name]) => name.toLowerCase() !== THREAD_INDEX || written.has(THREAD_INDEX))
+    .map(([name, value]) => ({ name, value }));
+  const attachments = [
+    ...draft.attachments.map((file) => ({ filename: file.filename, size: sizeOfFile(file) })),
+    ...listAttached(toFields(body)),
+  ];
   return buildMessage(kind, {
     from,
     to,
@@ -396,8 +496,14 @@ function describeStep({ key, type, config }: Fields, connections: readonly Field
 }
 
 /** Shows every template that is named, once and in full. */
-async function showTemplates({ ctx, call, messages, ids, templates }: Showing): Promise<void> {
-  if (call.operationId === 'publishTemplate') templates.set(pathIn(call, 'template'), 'draft');
+async function showTemplates(showing: Showing): Promise<void> {
+  const { ctx, call, messages, ids, templates } = showing;
+  if (call.operationId === 'publishTemplate') {
+    const named = pathIn(call, 'template');
+    // Read before the content, so that a change in between is found when the template is published.
+    showing.draftAt = (await findTemplate(ctx.store.db, ctx.teamId, named))?.updated_at ?? null;
+    templates.set(named, 'draft');
+  }
   for (const [id, which] of templates) {
     const found = await findNamedContent(ctx.store.db, ctx.teamId, { id, which });
     if (!found) continue;
@@ -431,33 +537,26 @@ const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => P
   updateContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
   updateAudienceContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
   updateContactProperty: (ctx, call) => getContactProperty(ctx, pathIn(call, 'contact_property_id')),
+  updateEmail: (ctx, call) => getEmail(ctx, pathIn(call, 'email_id')),
+  updateInboxThread: (ctx, call) => getInboxThread(ctx, pathIn(call, 'inbox'), pathIn(call, 'thread_id')),
+  updateSegment: (ctx, call) => getSegment(ctx, pathIn(call, 'segment').toLowerCase()),
 };
-
-/** Operations that create something whose fields are not a message. */
-const CREATES = new Set([
-  'createContactProperty',
-  'createTopic',
-  'sendEvent',
-  'createAutomationRun',
-  'skipAutomationStep',
-  'retryAutomationRuns',
-]);
 
 const toDeletion = (before: object): Content['changes'] =>
   Object.entries(before).map(([field, value]) => ({ field, before: value as unknown, after: null }));
 const toCreation = (after: object): Content['changes'] =>
   Object.entries(after).map(([field, value]) => ({ field, before: null, after: value as unknown }));
 
-async function showChanges({ ctx, call, changes, templates }: Showing): Promise<void> {
+async function showChanges({ ctx, call, changes, messages, templates }: Showing): Promise<void> {
   const { operationId } = call;
   const body = toFields(call.body);
   if (operationId === 'createTopic' || operationId === 'updateTopic') {
     const confirmation = textIn(body['confirmation_template_id']) ?? (await findConfirmation(ctx, call));
     if (confirmation !== null) templates.set(confirmation, 'published');
   }
-  if (CREATES.has(operationId)) changes.push(...toCreation(body));
-  if (operationId === 'createTemplate') {
-    changes.push(...toCreation({ name: body['name'] ?? null, alias: body['alias'] ?? null }));
+  if (operationId === 'updateContactTopics') {
+    changes.push(await readTopicChoices(ctx, call));
+    return;
   }
   if (operationId === 'deleteTemplate') {
     const { name, alias } = await getTemplate(ctx, pathIn(call, 'template'));
@@ -476,11 +575,27 @@ async function showChanges({ ctx, call, changes, templates }: Showing): Promise<
     return;
   }
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
-  if (!read) return;
+  if (!read) {
+    // What is created, or what is done otherwise, unless it is shown as a message.
+    const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
+    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(body));
+    return;
+  }
   const before = (await read(ctx, call)) as Fields;
   for (const [field, after] of Object.entries(toFields(call.body))) {
     changes.push({ field, before: before[field] ?? null, after: after ?? null });
   }
+}
+
+const TOPICS_MAX = 1000;
+
+async function readTopicChoices(ctx: Ctx<World>, call: ProposedCall): Promise<Content['changes'][number]> {
+  const named = Array.isArray(call.body) ? (call.body as unknown[]) : toFields(call.body)['topics'];
+  const ids = new Set(idsIn(named).map((id) => id.toLowerCase()));
+  const page = { limit: TOPICS_MAX, after: undefined };
+  const { data } = await listContactTopics(ctx, pathIn(call, 'contact'), page);
+  const before = data.filter(({ id }) => ids.has(id)).map(({ id, subscription }) => ({ id, subscription }));
+  return { field: 'topics', before, after: named ?? null };
 }
 
 /** Returns the template with which an existing topic asks new subscribers for confirmation. */

@@ -172,19 +172,25 @@ export const setLimits = (
   tx.run('update oauth_grants set limits = ?, expires_at = ? where id = ?', [limits, expiresAt, id]);
 
 /**
- * Adds to the number of recipients on a day, and returns the new total; a negative count subtracts. Concurrent callers
- * are serialized.
+ * Adds to the number of recipients that an app wrote to for a person on a day, and returns the new total; a negative
+ * count subtracts. Concurrent callers are serialized.
  */
 export async function countSends(
   tx: Executor,
-  id: string,
+  { teamId, userId, clientId }: { teamId: string; userId: string; clientId: string },
   { day, count }: { day: number; count: number },
 ): Promise<number> {
-  const sql = `update oauth_grants set sends = (case when sends_day = ? then sends else 0 end) + ?, sends_day = ?
-    where id = ? returning sends`;
-  const row = await tx.get<{ sends: number }>(sql, [day, count, day, id]);
-  return Number(row?.sends ?? 0);
+  const sql = `insert into oauth_sends as sends (team_id, user_id, client_id, day, recipients) values (?, ?, ?, ?, ?)
+    on conflict (team_id, user_id, client_id) do update set
+      recipients = (case when sends.day = excluded.day then sends.recipients else 0 end) + excluded.recipients,
+      day = excluded.day
+    returning recipients`;
+  const row = await tx.get<{ recipients: number }>(sql, [teamId, userId, clientId, day, count]);
+  return Number(row?.recipients ?? 0);
 }
+
+export const removeSendsBefore = (db: Executor, day: number): Promise<number> =>
+  db.run('delete from oauth_sends where day < ?', [day]);
 
 export const noteGrantUsed = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update oauth_grants set last_used_at = ? where id = ?', [now, id]);

@@ -33,6 +33,7 @@ import {
   lockGrant,
   noteGrantUsed,
   removeGrantsBefore,
+  removeSendsBefore,
   type GrantRow,
 } from './grants.store.ts';
 import { revokeByItself, storedLimits, UNLIMITED, readStored, type NotifyByMail } from './grants.ts';
@@ -414,6 +415,7 @@ const CLIENTS_KEPT_MS = 30 * DAY_MS;
 export async function removeExpiredOauth({ db, clock }: Store): Promise<void> {
   await removeAsksBefore(db, clock.now());
   await removeTokensBefore(db, clock.now());
+  await removeSendsBefore(db, Math.floor(clock.now() / DAY_MS));
 }
 
 /** Removes grants that ended a year ago, and clients that no person has authorized for a month. */

@@ -2,7 +2,14 @@ import type { BodyOf, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
-import { readAppName, readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  mustBeUnchanged,
+  mustMayAlter,
+  nextChangeAt,
+  readAppName,
+  readGrantId,
+  type Ctx,
+} from '../../../tenancy/access/index.ts';
 import { contentsPlacer, putFiles } from '../../../mail/contents/index.ts';
 import type { DraftAttachment, EmailRow } from '../../../mail/emails/index.ts';
 import {
@@ -108,10 +115,12 @@ export async function updateDraft(
       const row = await lockDraft(tx, inbox.id, found.id);
       if (!row) throw notFound('Draft');
       if (row.email_id !== null) throw alreadySent();
+      const isOwn = row.author_grant_id === readGrantId(ctx.actor);
+      mustMayAlter(ctx.actor, { isOwn });
       const before = await filesOfDrafts(tx, [row.id]);
       // Another change may have come in between: fields that this one does not name keep its values.
-      const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
-      if (row.author_grant_id !== readGrantId(ctx.actor)) now.author_grant_id = null;
+      const now = { ...row, ...readDraftContent(row, written), updated_at: nextChangeAt(store.clock.now(), row) };
+      if (!isOwn) now.author_grant_id = null;
       // A person who changes one field may not have seen what the app wrote into the others.
       now.changed_by_app = readAppName(ctx.actor) ?? row.changed_by_app;
       const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, changed_by_app, updated_at } = now;
@@ -152,7 +161,7 @@ async function filledDraft(
     to,
     subject: now.subject,
   });
-  const isReply = threadId != null;
+  const isReply = threadId !== null && threadId !== undefined;
   return {
     ...written,
     html: written.html ?? null,
@@ -257,10 +266,10 @@ export async function sendDraft(
 /** Composes the mail that sending the draft now would produce, with its files. */
 export async function previewDraft(
   ctx: Ctx<World>,
-  { named, id }: { named: string; id: string },
-): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[] }> {
+  { named, id, headers }: { named: string; id: string; headers: Record<string, string> | null },
+): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[]; updatedAt: number }> {
   const { inbox, row, files } = await mustFindDraft(ctx, named, id);
-  return { mail: await composed(ctx, inbox, { row, files, headers: null }), files };
+  return { mail: await composed(ctx, inbox, { row, files, headers }), files, updatedAt: Number(row.updated_at) };
 }
 
 /**
@@ -300,6 +309,7 @@ async function composeDraft(
   body: BodyOf<'sendInboxDraft'> | undefined,
 ): Promise<Composing> {
   if (row.email_id !== null) throw new Superseded();
+  mustBeUnchanged(ctx.actor, row, body?.unchanged_since);
   const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
   return {
     ...mail,

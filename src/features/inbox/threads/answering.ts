@@ -1,8 +1,7 @@
 import { isoTime } from '../../../platform/clock.ts';
-import type { Executor } from '../../../platform/db/index.ts';
 import type { Actor, Ctx } from '../../../tenancy/access/index.ts';
-import { deleteAnswering, listAnswering, putAnswering, type AnsweringRow } from '../store/answering.store.ts';
-import { threadNamed } from './read-threads.ts';
+import { deleteAnswering, listAnswering, putAnswering } from '../store/answering.store.ts';
+import { loadAnswering, threadNamed } from './read-threads.ts';
 
 /** An announcement ends after this time without another one, so that a lost connection leaves nothing behind. */
 const ANNOUNCED_MS = 120_000;
@@ -43,17 +42,3 @@ async function presentAnswering(ctx: Ctx, threadId: string, expiresAt: number | 
     expires_at: expiresAt === null ? null : isoTime(expiresAt),
   };
 }
-
-/** Loads who is writing replies in threads; returns a function that presents the people of one thread. */
-export async function loadAnswering({ store, teamId, actor }: Ctx, db: Executor, threadIds: readonly string[]) {
-  const rows = await listAnswering(db, { teamId, threadIds, at: store.clock.now() });
-  const byThread = Map.groupBy(rows, (row) => row.thread_id);
-  return (threadId: string) => (byThread.get(threadId) ?? []).map((row) => presentPerson(row, actor));
-}
-
-const presentPerson = ({ user_id: userId, name, email, since }: AnsweringRow, actor: Actor) => ({
-  name: name ?? email,
-  email,
-  since: isoTime(Number(since)),
-  is_caller: actor.kind === 'session' && actor.userId === userId,
-});

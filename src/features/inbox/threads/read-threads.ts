@@ -1,7 +1,7 @@
 import type { QueryOf } from '../../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../../platform/db/index.ts';
 import { notFound, refuse } from '../../../platform/refusal.ts';
-import type { Ctx } from '../../../tenancy/access/index.ts';
+import type { Actor, Ctx } from '../../../tenancy/access/index.ts';
 import {
   assigneesAmong,
   findThread,
@@ -18,7 +18,7 @@ import { presentThread, presentThreadItem, type ThreadSurroundings } from '../st
 import { passedSince } from '../store/automatic-answers.store.ts';
 import type { StoredFolder, ThreadRow } from '../store/rows.ts';
 import { inboxNamed } from '../inboxes.ts';
-import { loadAnswering } from './answering.ts';
+import { listAnswering, type AnsweringRow } from '../store/answering.store.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Store } from '../../../platform/store.ts';
 import {
@@ -245,3 +245,17 @@ export async function answerLoopIn(db: Executor, threadId: string, now: number):
   }));
   return findAnswerLoop(passed, now);
 }
+
+/** Loads who is writing replies in threads; returns a function that presents the people of one thread. */
+export async function loadAnswering({ store, teamId, actor }: Ctx, db: Executor, threadIds: readonly string[]) {
+  const rows = await listAnswering(db, { teamId, threadIds, at: store.clock.now() });
+  const byThread = Map.groupBy(rows, (row) => row.thread_id);
+  return (threadId: string) => (byThread.get(threadId) ?? []).map((row) => presentPerson(row, actor));
+}
+
+const presentPerson = ({ user_id: userId, name, email, since }: AnsweringRow, actor: Actor) => ({
+  name: name ?? email,
+  email,
+  since: isoTime(Number(since)),
+  is_caller: actor.kind === 'session' && actor.userId === userId,
+});

@@ -172,15 +172,24 @@ export interface WaitingBroadcast {
   lost_properties: string | null;
 }
 
-/** Lists broadcasts that have not been sent and whose segment has a filter. The condition matches the index. */
-export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> =>
-  db.all(
+/**
+ * Lists broadcasts that have not been sent, with each of their segments and excluded segments that has a filter. The
+ * condition matches the index.
+ */
+export function broadcastsToFilters(db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> {
+  const listed = (column: string): string =>
+    db.dialect === 'pg'
+      ? `cast(s.id as text) in (select jsonb_array_elements_text(cast(b.${column} as jsonb)))`
+      : `s.id in (select value from json_each(b.${column}))`;
+  return db.all(
     `select b.id, b.name, b.team_id, s.name as segment, s.filter, s.lost_properties from broadcasts b
-      join segments s on s.id = b.segment_id and s.deleted_at is null and s.filter is not null
+      join segments s on s.team_id = b.team_id and s.deleted_at is null and s.filter is not null
+        and (s.id = b.segment_id or ${listed('segment_ids')} or ${listed('exclude_segment_ids')})
       where b.status in ('scheduled', 'queued', 'sending') ${teamId === undefined ? '' : 'and b.team_id = ?'}
-      order by b.id limit ${COUNTED_MAX}`,
+      order by b.id, s.id limit ${COUNTED_MAX}`,
     teamId === undefined ? [] : [teamId],
   );
+}
 
 /** Lists broadcasts that have not been sent and that chose a pool. The condition matches the index. */
 export const broadcastsInPools = (

@@ -277,6 +277,7 @@ async function findBrokenSegments({ db, clock }: Store, teamId: string | undefin
     const filters = group.map(({ filter }) => filter);
     const known = await declaredFor(db, team, { filters, now: clock.now() });
     for (const { row, filter } of group) {
+      if (row.id === broken.at(-1)?.id) continue;
       if (parseFilter(filter, withoutLost(row, known)).hasUnknown) broken.push(row);
     }
   }

@@ -17,6 +17,7 @@ export async function teamsWithExpired(db: Executor, expiries: readonly Expiry[]
         or exists (select 1 from playground_messages where team_id = t.team and id < t.before_id)
         or exists (select 1 from automation_runs where team_id = t.team and completed_at is not null
           and completed_at < t.before_ms)
+        or exists (select 1 from contact_history where team_id = t.team and id < t.before_id)
         or exists (select 1 from broadcasts where team_id = t.team and updated_at < t.before_ms
           and body_id is not null and status in ('sent', 'canceled', 'failed'))
         or exists (select 1 from shared_bodies where team_id = t.team and last_email_id < t.before_id)`,

@@ -3,6 +3,7 @@ import { nextTurn, pauseFor, stopwatch } from '../../../platform/clock.ts';
 import { firstIdAt } from '../../../platform/ids.ts';
 import type { Store } from '../../../platform/store.ts';
 import { removeEmailDiagnoses } from '../../ai/index.ts';
+import { removeHistoryBefore } from '../../audience/index.ts';
 import { removeEndedRuns } from '../../automations/index.ts';
 import { removeEmailAttempts, removeEmailRows } from '../../../mail/emails/index.ts';
 import { removeInboxEmails } from '../../inbox/index.ts';
@@ -13,7 +14,7 @@ import { removeEmailShares } from '../../sharing/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../../../mail/capture/index.ts';
 import { listExpiries, type Expiry } from './expiries.ts';
-import { removeLinks, removeRecipients, endedReport, forgetReport } from '../../campaigns/index.ts';
+import { removeLinks, removeRecipients, endedReport, forgetReport, markReportRemoved } from '../../campaigns/index.ts';
 import {
   deletedWebhooks,
   halfParkedWebhooks,
@@ -193,14 +194,15 @@ function createUncheckedRemoval(store: Store): () => Promise<Removed> {
 /** A shared body has up to 2 MB. */
 const BODIES_A_BATCH = 20;
 
-/** Removes what automations, broadcasts and batches wrote besides emails. Returns whether there may be more. */
+/** Removes what automations, broadcasts and batches wrote besides emails, and the history of contacts. Returns whether there may be more. */
 async function removeWritten(store: Store, team: Expiry, removed: Removed): Promise<boolean> {
   const report = await removeReport(store, team, BATCH);
   const runs = await store.db.tx((tx) => removeEndedRuns(tx, team, BATCH));
+  const facts = await store.db.tx((tx) => removeHistoryBefore(tx, team, BATCH));
   const bodies = await removeUnusedBodies(store.db, team, BODIES_A_BATCH);
   removed.reported += report.rows;
   removed.runs += runs;
-  return report.isMore || runs === BATCH || bodies === BODIES_A_BATCH;
+  return report.isMore || runs === BATCH || facts === BATCH || bodies === BODIES_A_BATCH;
 }
 
 const toIds = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
@@ -357,6 +359,7 @@ async function removeReport({ db }: Store, team: Expiry, limit: number): Promise
   const report = await endedReport(db, team);
   if (!report) return { rows: 0, isMore: false };
   const rows = await db.tx(async (tx) => {
+    await markReportRemoved(tx, report.id);
     const gone = await removeRecipients(tx, report.id, limit);
     if (gone === limit) return gone;
     await removeLinks(tx, report.id);

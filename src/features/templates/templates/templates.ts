@@ -1,6 +1,13 @@
-import type { CreateTemplateRequest, UpdateTemplateRequest } from '../../../contract/index.ts';
+import type { CreateTemplateRequest, PublishTemplateRequest, UpdateTemplateRequest } from '../../../contract/index.ts';
 import { isUniqueViolation, type Executor, type Page } from '../../../platform/db/index.ts';
-import { readAppName, readGrantId, type Ctx } from '../../../tenancy/access/index.ts';
+import {
+  mustBeUnchanged,
+  mustMayAlter,
+  nextChangeAt,
+  readAppName,
+  readGrantId,
+  type Ctx,
+} from '../../../tenancy/access/index.ts';
 import {
   aliasTaken,
   mustBeWritable,
@@ -38,17 +45,22 @@ const VERSIONS_KEPT = 20;
 type Published = TemplateReference & { warnings?: string[] };
 
 /** Publishes the latest draft. Warns of variables that only some mails with the template fill. */
-export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Published> {
+export async function publishTemplate(
+  ctx: Ctx,
+  idOrAlias: string,
+  { unchanged_since: unchangedSince }: PublishTemplateRequest = {},
+): Promise<Published> {
   const { store, teamId } = ctx;
   for (;;) {
     // The draft is parsed before the transaction, which others wait for, because a large one takes long.
     const read = await readKeys(ctx, idOrAlias);
     const published = await store.db.tx(async (tx): Promise<Published | undefined> => {
       const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
-      if (read?.versionId !== draft.id) return undefined;
+      mustBeUnchanged(ctx.actor, row, unchangedSince);
+      if (read?.versionId !== draft.id || read.updatedAt !== row.updated_at) return undefined;
       if (draft.id !== row.published_version_id) {
         mustBeSendable(draft, read.keys);
-        const now = store.clock.now();
+        const now = nextChangeAt(store.clock.now(), row);
         await saveTemplate(tx, { ...row, published_version_id: draft.id, published_at: now, updated_at: now });
         await keepNewestVersions(tx, row.id, VERSIONS_KEPT);
       }
@@ -66,14 +78,14 @@ type UsedKeys = Record<'html' | 'text' | 'subject', { all: ReadonlySet<string>; 
 async function readKeys(
   { store, teamId }: Ctx,
   idOrAlias: string,
-): Promise<{ versionId: string; keys: UsedKeys } | undefined> {
+): Promise<{ versionId: string; updatedAt: number; keys: UsedKeys } | undefined> {
   const row = await findTemplate(store.db, teamId, idOrAlias);
   const draft = row && (await findVersion(store.db, row.draft_version_id));
   if (!draft) return undefined;
   const read = (written: string | null): Promise<UsedKeys['html']> =>
     store.texts.run({ teamId, chars: written?.length ?? 0, task: findKeys }, written ?? '');
   const keys = { html: await read(draft.html), text: await read(draft.text), subject: await read(draft.subject) };
-  return { versionId: draft.id, keys };
+  return { versionId: draft.id, updatedAt: row.updated_at, keys };
 }
 
 const FAULTS_MAX = 20;
@@ -145,6 +157,8 @@ export async function deleteTemplate(ctx: Ctx, idOrAlias: string): Promise<Templ
   return ctx.store.db.tx(async (tx) => {
     const row = await lockTemplate(tx, ctx.teamId, idOrAlias);
     if (!row) throw notFound('Template');
+    const isUnused = row.alias === null && row.published_version_id === null;
+    mustMayAlter(ctx.actor, { isOwn: isUnused && row.author_grant_id === readGrantId(ctx.actor) });
     await deleteTemplateRows(tx, row.id);
     return { object: 'template', id: row.id, deleted: true };
   });
@@ -161,6 +175,8 @@ export async function updateTemplate(
   try {
     return await store.db.tx(async (tx) => {
       const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
+      const isOwn = row.author_grant_id === readGrantId(ctx.actor);
+      mustMayAlter(ctx.actor, { isOwn });
       if (Object.keys(input).length > 0) {
         const draftId = await writeContent(store, tx, row, draft, toContent(store, input, draft));
         await saveTemplate(tx, {
@@ -168,8 +184,8 @@ export async function updateTemplate(
           name: input.name ?? row.name,
           alias: input.alias === undefined ? row.alias : input.alias,
           draft_version_id: draftId,
-          updated_at: store.clock.now(),
-          author_grant_id: row.author_grant_id === readGrantId(ctx.actor) ? row.author_grant_id : null,
+          updated_at: nextChangeAt(store.clock.now(), row),
+          author_grant_id: isOwn ? row.author_grant_id : null,
           // A person who changes one field may not have seen what the app wrote into the others.
           changed_by_app: readAppName(ctx.actor) ?? row.changed_by_app,
         });

@@ -391,9 +391,23 @@ export async function insertPayloads(tx: Executor, rows: readonly PayloadRow[]):
   );
 }
 
-/** Deletes the payloads of events whose data is being erased. */
+/** Deletes the payloads of events whose data is being erased, and what endpoints answered to them. */
 export async function erasePayloads(tx: Executor, teamId: string, eventIds: readonly string[]): Promise<void> {
   if (eventIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'event_id', eventIds);
   await tx.run(`delete from webhook_payloads where team_id = ? and ${among.sql}`, [teamId, among.value]);
+  const attempts = `update webhook_attempts set response = null
+    where webhook_id in (select id from webhooks where team_id = ?) and ${among.sql} and response is not null`;
+  await tx.run(attempts, [teamId, among.value]);
+}
+
+/** Returns which of these events of a team were put into the outbox of an endpoint or a listener. */
+export async function listToldEvents(db: Executor, teamId: string, eventIds: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(db.dialect, 'event_id', eventIds);
+  const sql = `select event_id from webhook_events
+      where webhook_id in (select id from webhooks where team_id = ?) and ${among.sql}
+    union select event_id from webhook_listener_events
+      where listener_id in (select id from webhook_listeners where team_id = ?) and ${among.sql}`;
+  const rows = await db.all<{ event_id: string }>(sql, [teamId, among.value, teamId, among.value]);
+  return new Set(rows.map((row) => row.event_id));
 }

@@ -39,6 +39,7 @@ function renderContent({ content }: AnswerOf<'getApproval'>): string {
   if (content === null) return '';
   return [
     content.is_changed ? renderAlert(CHANGED) : '',
+    renderObjects(content),
     renderAudience(content),
     renderSender(content),
     ...content.messages.map(renderMessage),
@@ -76,18 +77,39 @@ function renderMessage(message: ApprovalMessage): string {
   return `<h2>${TITLES[kind]}</h2>${rows}${renderBodies(message)}`;
 }
 
+/** Renders the names of the objects that the call names by ids. */
+function renderObjects({ objects }: ApprovalContent): string {
+  if (objects.length === 0) return '';
+  const rows = objects.map(
+    ({ field, id, name }) =>
+      `<div><dt>${escapeHtml(nameField(field))}</dt><dd>${bdi(name)} <span class="quiet">${bdi(id)}</span></dd></div>`,
+  );
+  return `<h2>What it refers to</h2><dl>${rows.join('')}</dl>`;
+}
+
+/** Returns a field of the API in words, such as `Contact property` for `contact_property_id`. */
+function nameField(field: string): string {
+  const words = field.replace(/_id$/, '').replaceAll('_', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
 /** Renders the current recipients of a broadcast. The app cannot add contacts before the decision. */
 function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
-  const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
+  const { contacts, subscribed, subscribed_before: before, topic_name: topic } = audience;
   const earlier = before === null || before === subscribed ? '' : ` (${before} when the app made the request)`;
   const rows = {
-    Segment: segment,
+    Segment: joinNames(audience.segments),
+    'Without segment': joinNames(audience.exclude_segments),
+    'Not to recipients of': joinNames(audience.not_received_from),
+    'Only to those who have not opened': audience.received_but_not_opened?.name ?? '',
     Topic: topic ?? '',
-    Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} subscribed${earlier}`,
+    Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} of them get it${earlier}`,
   };
   return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
+
+const joinNames = (named: readonly { name: string }[]): string => named.map(({ name }) => name).join(', ');
 
 function renderSender({ sender }: ApprovalContent): string {
   if (sender === null) return '';
@@ -184,10 +206,10 @@ function renderRow(one: AnswerOf<'listApprovals'>['data'][number]): string {
 /** Names the first recipient or segment with the number of recipients, the subject, and the fields that change. */
 function describeAbout(about: AnswerOf<'listApprovals'>['data'][number]['about']): string {
   if (about === null) return '';
-  const { to, recipients, subject, changes } = about;
+  const { to, recipients, subject, changes, object } = about;
   const count = recipients === null || recipients === 1 ? '' : ` (${recipients} recipients)`;
   const parts = [
-    to === null ? '' : `To ${to}${count}`,
+    to === null ? (subject === null ? (object ?? '') : '') : `To ${to}${count}`,
     subject === null ? '' : `Subject: ${subject}`,
     changes.length === 0 ? '' : `Changes: ${changes.join(', ')}`,
   ];

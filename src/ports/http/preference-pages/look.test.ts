@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { buildPageStyle, makeReadable, measureContrast, readImageSource } from './look.ts';
+import { makeReadable, measureContrast } from '../../../protocol/color-contrast.ts';
+import { buildPageStyle, readImageSource } from './look.ts';
 
 const none = {
   logo_url: null,

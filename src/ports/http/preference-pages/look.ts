@@ -1,4 +1,5 @@
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
+import { chooseTextColor, makeReadable } from '../../../protocol/color-contrast.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle } from '../layout/index.ts';
 
@@ -11,9 +12,6 @@ export type PageLook = Pick<
 /** The grounds that texts in the accent color have least contrast with, in light and in dark pages. */
 const LIGHT_GROUND = '#f6f7f9';
 const DARK_CARD = '#181c22';
-/** WCAG 2.2, 1.4.3. */
-const CONTRAST_MIN = 4.5;
-const STEPS = 20;
 
 const BRAND_STYLE = `.brand{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;margin:0 .25rem 1rem}
 .brand img{display:block;max-width:100%;max-height:4rem;width:auto;height:auto;background:#fff;border-radius:.25rem;padding:.25rem}
@@ -49,40 +47,3 @@ export function renderBrand(look: PageLook, senderName: string): string {
 /** Renders a text of the team, which is in the language of the team. */
 export const renderWords = ({ default_language: language }: PageLook, words: string | null): string =>
   words === null ? '' : `<p lang="${language}">${bdi(words)}</p>`;
-
-/** Returns black or white, whichever can be read better; one of them always has more than the least contrast. */
-const chooseTextColor = (color: string): string =>
-  measureContrast(color, '#ffffff') >= measureContrast(color, '#000000') ? '#ffffff' : '#000000';
-
-/** Mixes a color with black or white until a text in it can be read on the ground. */
-export function makeReadable(color: string, ground: string): string {
-  const target = chooseTextColor(ground);
-  for (let step = 0; step < STEPS; step++) {
-    const mixed = mix(color, target, step / STEPS);
-    if (measureContrast(mixed, ground) >= CONTRAST_MIN) return mixed;
-  }
-  return target;
-}
-
-/** Returns the contrast of two colors as WCAG defines it, from 1 to 21. */
-export function measureContrast(one: string, other: string): number {
-  const first = measureLuminance(one);
-  const second = measureLuminance(other);
-  return (Math.max(first, second) + 0.05) / (Math.min(first, second) + 0.05);
-}
-
-function measureLuminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = readChannels(color).map((channel) => {
-    const share = channel / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-function mix(color: string, target: string, share: number): string {
-  const other = readChannels(target);
-  const channels = readChannels(color).map((channel, i) => Math.round(channel + ((other[i] ?? 0) - channel) * share));
-  return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
-}
-
-const readChannels = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));

@@ -7,14 +7,20 @@ import {
   choiceToken,
   openPreferenceLink,
   SAMPLE_TOKEN,
+  confirmSignUp,
   readAcceptLanguage,
+  readSignUp,
   readPreferences,
   type Language,
   type PreferenceChange,
   type Preferences,
+  type SignUp,
 } from '../../../features/audience/index.ts';
+import { Refusal } from '../../../platform/refusal.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
+import { readForm } from './read-form.ts';
+import { createSignUpPages, redirectTo, renderClosed } from './sign-up-pages.ts';
 import {
   renderBusy,
   renderConfirmation,
@@ -24,52 +30,13 @@ import {
   renderSample,
   renderTooLarge,
   renderUnsubscribe,
+  withHeaders,
+  type Answer,
   type Done,
-  type RenderedPage,
 } from './render.ts';
 
-/** Limit of a form. Our largest form has two ids for each of two hundred topics. */
-const FORM_BYTES_MAX = 64 * 1024;
-
-/** Reads a form in either encoding of browsers and mail programs; undefined if it is too large or broken off. */
-async function readForm(request: IncomingMessage): Promise<URLSearchParams | undefined> {
-  const body = await readBody(request);
-  if (!body) return undefined;
-  const type = request.headers['content-type'] ?? '';
-  const boundary = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(type);
-  const text = body.toString('utf8');
-  return boundary ? parseMultipart(text, boundary[1] ?? boundary[2] ?? '') : new URLSearchParams(text);
-}
-
-/** Reads a body; undefined if it is too large or broken off. Bytes beyond the limit are dropped, so that the sender reads the response. */
-function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= FORM_BYTES_MAX) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    request.on('end', () => resolve(length <= FORM_BYTES_MAX ? Buffer.concat(chunks) : undefined));
-    request.on('close', () => resolve(undefined));
-    request.on('error', () => resolve(undefined));
-  });
-}
-
-/** Reads the fields of a multipart form (RFC 7578), as far as short fields need it. */
-function parseMultipart(text: string, boundary: string): URLSearchParams {
-  const fields = new URLSearchParams();
-  for (const part of text.split(`--${boundary}`).slice(1)) {
-    const end = /\r?\n\r?\n/.exec(part);
-    const name = end && /\bname="?([^"\r\n;]{1,100})"?/i.exec(part.slice(0, end.index))?.[1];
-    if (name) fields.append(name, part.slice(end.index + end[0].length).replace(/\r?\n$/, ''));
-  }
-  return fields;
-}
-
 /** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
-const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
+const FORM = /^\/(unsubscribe|preferences|confirm|subscribe)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
 interface Page {
@@ -80,15 +47,6 @@ interface Page {
   preferred: Language | undefined;
 }
 
-interface Answer extends RenderedPage {
-  status: number;
-}
-
-const withHeaders = (page: RenderedPage, headers: Record<string, string>): RenderedPage => ({
-  ...page,
-  headers: { ...page.headers, ...headers },
-});
-
 /**
  * Serves preference links on every host that leads to us; returns false to leave a request to the API. It runs before
  * the API's hooks, because a reader has no key and a mail program may send no User-Agent. Each valid link has the rate
@@ -98,10 +56,15 @@ const withHeaders = (page: RenderedPage, headers: Record<string, string>): Rende
 export function createPreferencePages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   const clientAddress = createClientAddress(world.config.http.trusted_proxies);
   const rateLimit = createRateLimit(world);
+  const signUpPages = createSignUpPages(world, rateLimit);
   return (request, response) => {
     const [, name, token = ''] = FORM.exec(request.url ?? '') ?? [];
     if (name === undefined) return false;
-    void answerRequest(request, name as PageName, token)
+    const answered =
+      name === 'subscribe'
+        ? signUpPages.answer(request, { formId: token, client: bucketOfAddress(clientAddress(request)) })
+        : answerRequest(request, name as PageName, token);
+    void answered
       .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
       .then(({ status, html, headers }) => {
         // An unread part of the body would be parsed as the next request.
@@ -121,7 +84,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
       return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
     }
     const opened = openPreferenceLink(world, token);
-    const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
+    const link = opened && (opened.kind !== 'choice') === (name === 'confirm') ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
       return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
@@ -129,7 +92,8 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
     if (!link) return { status: 404, ...renderNoLink(language) };
     const page = { link, name, token, preferred };
-    if (method !== 'POST') return show(page, await readPreferences(world, link));
+    if (method !== 'POST')
+      return link.kind === 'sign_up' ? showSignUp(page) : show(page, await readPreferences(world, link));
     const form = await readForm(request);
     if (!form) return { status: 413, ...renderTooLarge(language) };
     return applyChange(page, form);
@@ -137,11 +101,41 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
 
   async function applyChange(page: Page, fields: URLSearchParams): Promise<Answer> {
     const { link, name } = page;
+    if (link.kind === 'sign_up')
+      return readChange(name, fields) ? confirm(page) : { ...(await showSignUp(page)), status: 400 };
     const isOneClick = name === 'unsubscribe' && isOneClickForm(fields);
     const change = isOneClick ? ({ do: 'unsubscribe' } as const) : readChange(name, fields);
     if (!change) return { ...show(page, await readPreferences(world, link)), status: 400 };
     const source = isOneClick ? 'one_click' : name === 'confirm' ? 'confirmation' : 'preference_page';
     return show(page, await changePreferences(world, link, change, source), toDone(change));
+  }
+
+  /** Shows the page of a confirmation link of a form. */
+  async function showSignUp(page: Page): Promise<Answer> {
+    return presentSignUp(page, await readSignUp(world, page.link));
+  }
+
+  async function confirm(page: Page): Promise<Answer> {
+    try {
+      const signUp = await confirmSignUp(world, page.link);
+      const { confirmedUrl = null } = signUp ?? {};
+      const isDone = signUp?.topic?.subscription === 'opt_in';
+      return isDone && confirmedUrl !== null ? redirectTo(confirmedUrl) : presentSignUp(page, signUp, 'subscribed');
+    } catch (error) {
+      // The plan of the team has no room for another contact.
+      if (!(error instanceof Refusal)) throw error;
+      world.log.warn({ teamId: page.link.teamId, because: error.message }, 'a sign-up could not be confirmed');
+      return { status: 409, ...renderClosed(page.preferred ?? 'en') };
+    }
+  }
+
+  function presentSignUp(page: Page, signUp: SignUp | undefined, done?: Done): Answer {
+    if (!signUp) return { status: 404, ...renderNoLink(page.preferred ?? 'en') };
+    const language = page.preferred ?? signUp.team.default_language;
+    const action = `/confirm/${page.token}`;
+    const choices = `/preferences/${choiceToken(world, signUp.choices)}`;
+    const redirectsTo = signUp.confirmedUrl;
+    return { status: 200, ...renderConfirmation({ ...signUp, language, action, choices, done, redirectsTo }) };
   }
 
   function show(page: Page, preferences: Preferences | undefined, done?: Done): Answer {

@@ -9,6 +9,7 @@ import {
   type ReaderTexts,
   type TopicPreference,
 } from '../../../features/audience/index.ts';
+import type { TeamRow } from '../../../tenancy/teams/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
 import { privatePageHeaders } from '../page.ts';
@@ -20,43 +21,72 @@ export interface RenderedPage {
   headers: Record<string, string>;
 }
 
+export interface Answer extends RenderedPage {
+  status: number;
+}
+
+export const withHeaders = (page: RenderedPage, headers: Record<string, string>): RenderedPage => ({
+  ...page,
+  headers: { ...page.headers, ...headers },
+});
+
 /** Returns the headers of a page. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
-function buildHeaders(style: string, imageSource: string | undefined): Record<string, string> {
+function buildHeaders(
+  style: string,
+  { imageSource, redirectsTo = null }: { imageSource?: string | undefined; redirectsTo?: string | null },
+): Record<string, string> {
   const images = imageSource === undefined ? '' : `img-src ${imageSource}; `;
-  const policy = `default-src 'none'; ${images}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'`;
+  // Browsers also apply it to where a form leads on.
+  const target = redirectsTo === null ? '' : ` ${new URL(redirectsTo).origin}`;
+  const policy = `default-src 'none'; ${images}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'${target}`;
   return { ...privatePageHeaders(policy), 'content-type': 'text/html; charset=utf-8' };
 }
 
-interface Titled {
+export interface Titled {
   title: string;
   language: Language;
 }
 
+interface PageFrame {
+  style?: string;
+  imageSource?: string | undefined;
+  header?: string;
+  footer?: string;
+  /** The address of a page to which a form of the page leads on. */
+  redirectsTo?: string | null;
+}
+
+/** Returns what the pages of a team have around their content. */
+export const frameTeamPage = (team: TeamRow, language: Language): PageFrame => ({
+  style: buildPageStyle(team),
+  imageSource: readImageSource(team),
+  header: renderBrand(team, senderName({ team })),
+  footer: renderFooter(team, language),
+});
+
 /** Renders a page. `main` and what `around` has are HTML already. */
-function renderPage(
-  { title, language }: Titled,
-  main: string,
-  around: { style?: string; imageSource?: string | undefined; header?: string; footer?: string } = {},
-): RenderedPage {
-  const { style = formStyle, imageSource, header = '', footer = '' } = around;
+export function renderPage({ title, language }: Titled, main: string, around: PageFrame = {}): RenderedPage {
+  const { style = formStyle, header = '', footer = '' } = around;
   const content = `${header}<main><h1>${bdi(title)}</h1>
 ${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`;
-  return { html: renderDocument(title, content, style, language), headers: buildHeaders(style, imageSource) };
+  return { html: renderDocument(title, content, style, language), headers: buildHeaders(style, around) };
 }
 
 /** The change that was just made, which the page reports first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;
 
-interface Shown extends Omit<Preferences, 'language'> {
+export interface Shown extends Omit<Preferences, 'language'> {
   language: Language;
   /** The URL that the page's forms post to. */
   action: string;
   /** The URL of the preference page. */
   choices: string;
   done: Done;
+  /** The page to which the buttons lead on, if it is not one of ours. */
+  redirectsTo?: string | null;
 }
 
-type TextKey = keyof ReaderTexts;
+export type TextKey = keyof ReaderTexts;
 
 /** Returns the names that texts mention, as `put` writes them. */
 function listNames(shown: Shown, put: (text: string) => string): Record<string, string> {
@@ -141,7 +171,7 @@ export function renderConfirmation(shown: Shown): RenderedPage {
 }
 
 /** Renders a page that concerns no team: a title, and what to do. */
-function renderPlain(language: Language, titleKey: TextKey, adviceKey: TextKey): RenderedPage {
+export function renderPlain(language: Language, titleKey: TextKey, adviceKey: TextKey): RenderedPage {
   const texts = READER_TEXTS[language];
   return renderPage({ title: texts[titleKey], language }, `<p>${escapeHtml(texts[adviceKey])}</p>`);
 }
@@ -181,12 +211,7 @@ function renderTeamPage(shown: Shown, titleKey: TextKey, parts: readonly string[
   return renderPage(
     { title: fillText(READER_TEXTS[language][titleKey], names), language },
     parts.filter((part) => part !== '').join('\n'),
-    {
-      style: buildPageStyle(team),
-      imageSource: readImageSource(team),
-      header: renderBrand(team, senderName(shown)),
-      footer: renderFooter(shown),
-    },
+    { ...frameTeamPage(team, language), redirectsTo: shown.redirectsTo ?? null },
   );
 }
 
@@ -217,10 +242,10 @@ function renderTopic({ id, name, description, subscription }: TopicPreference): 
   return `<div class="topic"><input type="checkbox" id="t-${id}" name="topic" value="${id}"${checked}${described}><label for="t-${id}">${bdi(name)}</label>${says}<input type="hidden" name="shown" value="${id}"></div>`;
 }
 
-const senderName = ({ team }: Pick<Preferences, 'team'>): string => team.sender_name ?? team.name;
+export const senderName = ({ team }: Pick<Preferences, 'team'>): string => team.sender_name ?? team.name;
 
-function renderFooter(shown: Shown): string {
-  const { postal_address: postal } = shown.team;
-  const lines = postal === null ? [] : formatPostalLines(JSON.parse(postal) as PostalAddress, shown.language);
-  return `<address>${[senderName(shown), ...lines].map(bdi).join('<br>')}</address>`;
+function renderFooter(team: TeamRow, language: Language): string {
+  const { postal_address: postal } = team;
+  const lines = postal === null ? [] : formatPostalLines(JSON.parse(postal) as PostalAddress, language);
+  return `<address>${[senderName({ team }), ...lines].map(bdi).join('<br>')}</address>`;
 }

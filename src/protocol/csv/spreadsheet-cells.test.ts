@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { defused, undefused } from './read-row.ts';
+import { defused, undefused } from './spreadsheet-cells.ts';
 
 const telling = fc.string({ unit: fc.constantFrom(...'=+-@;,\t\r\n\'" 15a\uFF1D') });
 
