@@ -50,7 +50,7 @@ async function readField(
   const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
   if (flag.isWhere && isWords(String(given)))
     return findNamedInWhere(reading.client, readWhere(String(given), reading.nameOption(toOptionName(field, flag))));
-  if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
+  if (flag.isJson) return readStructure(String(given), flag.fromFile ?? field, files[field]);
   const named = namedBy(field);
   const whole = !syntax && isSeveral(flag) ? [value].flat() : value;
   return named === undefined ? whole : findAll(named, whole, reading);
@@ -87,11 +87,15 @@ async function readText(
   return readFile(file, ofFile);
 }
 
-function parse(text: string, holds: string): unknown {
+/** Reads JSON, or YAML from a file with such a name and from standard input that is no JSON. */
+export async function readStructure(text: string, holds: string, file: string | undefined): Promise<unknown> {
+  const isYaml = file === undefined ? false : file === '-' ? !/^\s*[[{]/.test(text) : /\.ya?ml$/i.test(file);
   try {
-    return JSON.parse(text);
+    // Few calls need it, and it is a part of a start.
+    return isYaml ? (await import('yaml')).parse(text) : JSON.parse(text);
   } catch (error) {
-    throw new CliFault(`the ${holds} is not valid JSON: ${(error as Error).message.slice(0, 120)}`, 'usage');
+    const says = (error as Error).message.split('\n')[0]?.slice(0, 120);
+    throw new CliFault(`the ${holds} is not valid ${isYaml ? 'YAML' : 'JSON'}: ${says}`, 'usage');
   }
 }
 
