@@ -257,7 +257,10 @@ describe('a reply at the command line', () => {
     await vi.waitFor(async () => expect(await fetchNames()).toEqual(['Ada Lovelace']));
     await vi.waitFor(() => expect(fs.existsSync(fifo)).toBe(true));
     for (const words of [['thread'], ['read'], ['threads']]) {
-      const { stdout } = await rasket([...words, inbox.address, ...(words[0] === 'threads' ? ['--columns', 'answering'] : [threadId])], { columns: 200 });
+      const { stdout } = await rasket(
+        [...words, inbox.address, ...(words[0] === 'threads' ? ['--columns', 'answering'] : [threadId])],
+        { columns: 200 },
+      );
       expect(stdout).toContain('Ada Lovelace is answering');
     }
     const second = await rasket(['reply', inbox.address, threadId, '--text', 'I do.'], { key: grace });
