@@ -44,13 +44,24 @@ describe('rasket automations init', () => {
       for (const command of commands) {
         const { code, stderr } = await desk.type(`${command} --data data`);
         // Two of the files need the same event or property.
-        if (!/already (exists|declared)/.test(stderr)) expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
+        if (!/already (exists|declared)/.test(stderr))
+          expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
       }
       const automation = await json('automations', 'get', name);
       expect(automation).toMatchObject({ name, status: 'enabled' });
-      const dry = await json('automations', 'dry-run', name, '--contact', 'ada@example.com', '--payload', PAYLOADS[kind] ?? '{}');
+      const dry = await json(
+        'automations',
+        'dry-run',
+        name,
+        '--contact',
+        'ada@example.com',
+        '--payload',
+        PAYLOADS[kind] ?? '{}',
+      );
       expect(dry).toMatchObject({ status: 'completed', obstacles: [] });
-      const outcomes = (dry.steps as { outcome: string; stream: string | null }[]).filter(({ outcome }) => outcome === 'sends');
+      const outcomes = (dry.steps as { outcome: string; stream: string | null }[]).filter(
+        ({ outcome }) => outcome === 'sends',
+      );
       expect(outcomes.map(({ stream }) => stream)).toEqual(Array.from({ length: sends }, () => 'marketing'));
     },
   );
@@ -68,7 +79,10 @@ describe('rasket automations init', () => {
 
   it('names the kinds for an unknown one', async () => {
     const { code, stderr } = await rasket('automations', 'init', 'nothing');
-    expect([code, stderr]).toEqual([2, expect.stringContaining('kind must be one of welcome, cart, win-back, birthday')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('kind must be one of welcome, cart, win-back, birthday'),
+    ]);
   });
 });
 
@@ -91,7 +105,15 @@ describe('an automation from files', () => {
     const written = await json('automations', 'get', id);
     expect(written.steps[1]).toEqual({ key: 'wait', type: 'delay', config: { duration: '1 day' } });
     desk.write('steps.json', JSON.stringify(written.steps));
-    const other = await json('automations', 'create', 'From JSON', '--steps-file', 'steps.json', '--connections', JSON.stringify(written.connections));
+    const other = await json(
+      'automations',
+      'create',
+      'From JSON',
+      '--steps-file',
+      'steps.json',
+      '--connections',
+      JSON.stringify(written.connections),
+    );
     expect((await json('automations', 'get', other.id)).steps).toEqual(written.steps);
   });
 
@@ -123,7 +145,15 @@ describe('an automation from files', () => {
 
   it('reports a YAML error in a file of steps with its kind', async () => {
     desk.write('steps.yaml', 'a: b: c');
-    const { code, stderr } = await rasket('automations', 'create', 'A', '--steps-file', 'steps.yaml', '--connections', '[]');
+    const { code, stderr } = await rasket(
+      'automations',
+      'create',
+      'A',
+      '--steps-file',
+      'steps.yaml',
+      '--connections',
+      '[]',
+    );
     expect([code, stderr]).toEqual([2, expect.stringContaining('the steps is not valid YAML')]);
   });
 });

@@ -53,7 +53,5 @@ function addInit(parent: Command): void {
   command.argument('<kind>', 'welcome, cart, win-back or birthday');
   command.argument('[file]', 'the file to write; - for standard output (default: the kind, with .yaml)');
   command.option('--force', 'replace a file that exists');
-  command.action(
-    act(async (...call) => (await import('./init.ts')).writeStart(...call), { key: false }),
-  );
+  command.action(act(async (...call) => (await import('./init.ts')).writeStart(...call), { key: false }));
 }
