@@ -12,8 +12,8 @@ import {
   findCustomEventsNamed,
   type CustomEventRow,
 } from './custom-events.store.ts';
-import { isoTime } from '../../platform/clock.ts';
-import { enrol, listStartingAtEvent, recordRefusals, type Enrolment } from '../../mail/events/index.ts';
+import { isoTime, nextTurn } from '../../platform/clock.ts';
+import { chooseBatch, enrol, listStartingAtEvent, recordRefusals, type Enrolment } from '../../mail/events/index.ts';
 import { contactNamed, countCustomEvents, lockContacts, readContactName, recordHistory } from '../audience/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
 
@@ -132,7 +132,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     if (!event) throw notFound('Event');
     const refused = findPayloadFault(payload ?? {}, event.payload_schema);
     if (refused) {
-      await recordRefusedPayload(tx, { event, contact, at, detail: `The event was refused: ${refused.message}` });
+      await recordRefusedPayload(tx, { event, contact, at, detail: describeRefused(refused) });
       return refused;
     }
     // Locks the contact: if it were erased meanwhile, its run would be left over.
@@ -181,34 +181,70 @@ interface BatchOptions {
 }
 
 /** Sends many events, as `sendCustomEvent` does with each, in one transaction. */
-export function sendCustomEvents(
+export async function sendCustomEvents(
   { store, teamId }: Ctx,
   inputs: readonly (BodyOf<'sendEvent'> | undefined)[],
-  { refused: before, isPermissive, keep }: BatchOptions,
+  { refused: malformed, isPermissive, keep }: BatchOptions,
 ): Promise<AnswerOf<'sendEventBatch'>> {
-  return store.db.tx(async (tx) => {
-    const { accepted, refused } = await readEvents(tx, teamId, inputs);
-    const [first, ...others] = [...before, ...refused].sort((a, b) => a.index - b.index);
-    if (first && !isPermissive) throw refuseBatch('Event', [first, ...others]);
-    const at = store.clock.now();
-    const enrolments = accepted.map(({ contactId, eventId, input: { payload } }): Enrolment => {
-      return { teamId, contactId, by: { eventId }, payload, at };
-    });
+  const at = store.clock.now();
+  const result = await store.db.tx(async (tx) => {
+    const { accepted, refused, unfit } = await readEvents(tx, teamId, inputs);
+    await recordUnfitPayloads(tx, unfit, at);
+    const [first, ...others] = [...malformed, ...refused].sort((a, b) => a.index - b.index);
+    if (first && !isPermissive) return refuseBatch('Event', [first, ...others]);
     await countCustomEvents(
       tx,
       accepted.map(({ contactId, eventId }) => ({ contactId, eventId, at })),
     );
-    const history = accepted.map(({ contactId, input: { event: name, payload } }) => {
-      return { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } };
+    await recordHistory(
+      tx,
+      'event',
+      accepted.map(({ contactId, input: { event: name, payload } }) => {
+        return { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } };
+      }),
+    );
+    const batch = chooseBatch(store.ids, accepted.length);
+    const enrolments = accepted.map(({ contactId, eventId, input: { payload } }): Enrolment => {
+      return { teamId, contactId, by: { eventId }, payload, at, batch };
     });
-    await recordHistory(tx, 'event', history);
-    await enrol(tx, store.ids, enrolments);
+    const known: Parameters<typeof enrol>[3] = new Map();
+    for (const [part, some] of splitByOrder(enrolments).entries()) {
+      if (part > 0 && part % PARTS_A_TURN === 0) await nextTurn();
+      await enrol(tx, store.ids, some, known);
+    }
     const data = accepted.map(({ index, input }) => ({ index, event: input.event }));
     const errors = first ? [first, ...others].map(toBatchError) : [];
     const answer = isPermissive ? { data, errors } : { data };
     await keep(tx, answer);
     return answer;
   });
+  if (result instanceof Refusal) throw result;
+  return result;
+}
+
+/** Few enough that other requests hardly notice parts of a single event. */
+const PARTS_A_TURN = 20;
+
+/**
+ * Splits events so that each part has one of a contact at most, and those of a contact stay in their order: an event may
+ * end the run that an earlier one began.
+ */
+function splitByOrder(enrolments: readonly Enrolment[]): Enrolment[][] {
+  const parts: Enrolment[][] = [];
+  const counts = new Map<string, number>();
+  for (const enrolment of enrolments) {
+    const at = counts.get(enrolment.contactId) ?? 0;
+    counts.set(enrolment.contactId, at + 1);
+    (parts[at] ??= []).push(enrolment);
+  }
+  return parts;
+}
+
+interface NamedEvent {
+  index: number;
+  input: BodyOf<'sendEvent'>;
+  event: CustomEventRow;
+  contact: ReturnType<typeof readContactName>;
 }
 
 interface AcceptedEvent {
@@ -218,52 +254,86 @@ interface AcceptedEvent {
   contactId: string;
 }
 
-/** Finds what the events name, with as many statements as for one, locks their contacts, and refuses those at fault. */
+interface UnfitPayload {
+  event: CustomEventRow;
+  contactId: string;
+  refusal: Refusal;
+}
+
+/**
+ * Finds what the events name, with as many statements as for one, locks their contacts, and refuses those at fault.
+ * `unfit` are those whose payload is refused although event and contact exist.
+ */
 async function readEvents(
   tx: Executor,
   teamId: string,
   inputs: readonly (BodyOf<'sendEvent'> | undefined)[],
-): Promise<{ accepted: AcceptedEvent[]; refused: RefusedItem[] }> {
+): Promise<{ accepted: AcceptedEvent[]; refused: RefusedItem[]; unfit: UnfitPayload[] }> {
   const names = new Set(inputs.flatMap((input) => input?.event ?? []));
   const events = new Map((await findCustomEventsNamed(tx, teamId, [...names])).map((row) => [row.name, row]));
   const refused: RefusedItem[] = [];
-  const named = inputs.flatMap((input, index) => {
-    let contact: ReturnType<typeof readContactName> | undefined;
-    const refusal =
-      input &&
-      findRefusal(() => {
-        contact = readContactName(readNamedContact(input));
-        mustBeSendable(events.get(input.event), input);
-      });
+  const named: NamedEvent[] = [];
+  for (const [index, input] of inputs.entries()) {
+    if (!input) continue;
+    const refusal = findRefusal(() => {
+      const contact = readContactName(readNamedContact(input));
+      const event = events.get(input.event);
+      if (!event) throw fieldNotFound('Event', 'event');
+      named.push({ index, input, event, contact });
+    });
     if (refusal) refused.push({ index, refusal });
-    return input && contact && !refusal ? [{ index, input, contact }] : [];
-  });
-  const contacts = await lockContacts(tx, teamId, {
+  }
+  const find = await findContactIds(tx, teamId, named);
+  const accepted: AcceptedEvent[] = [];
+  const unfit: UnfitPayload[] = [];
+  for (const { index, input, event, contact } of named) {
+    const contactId = find(contact);
+    const fault = findPayloadFault(input.payload ?? {}, event.payload_schema);
+    const field = input.contact_id === undefined ? 'email' : 'contact_id';
+    const refusal = fault ?? (contactId === undefined ? fieldNotFound('Contact', field) : undefined);
+    if (refusal) refused.push({ index, refusal });
+    if (fault && contactId !== undefined) unfit.push({ event, contactId, refusal: fault });
+    if (!refusal && contactId !== undefined) accepted.push({ index, input, eventId: event.id, contactId });
+  }
+  return { accepted, refused, unfit };
+}
+
+/** Returns a function that finds the id of a contact that one of these events names, all locked. */
+async function findContactIds(tx: Executor, teamId: string, named: readonly NamedEvent[]) {
+  const rows = await lockContacts(tx, teamId, {
     ids: named.flatMap(({ contact }) => ('id' in contact ? [contact.id] : [])),
     emailKeys: named.flatMap(({ contact }) => ('emailKey' in contact ? [contact.emailKey] : [])),
   });
-  const ids = new Set(contacts.map(({ id }) => id));
-  const byAddress = new Map(contacts.map((row) => [row.email_key, row.id]));
-  const accepted = named.flatMap(({ index, input, contact }): AcceptedEvent[] => {
-    const found = 'id' in contact ? (ids.has(contact.id) ? contact.id : undefined) : byAddress.get(contact.emailKey);
-    const eventId = events.get(input.event)?.id;
-    if (found !== undefined && eventId !== undefined) return [{ index, input, eventId, contactId: found }];
-    refused.push({ index, refusal: fieldNotFound('Contact', input.contact_id === undefined ? 'email' : 'contact_id') });
-    return [];
-  });
-  return { accepted, refused };
-}
-
-function mustBeSendable(event: CustomEventRow | undefined, { payload }: BodyOf<'sendEvent'>): void {
-  if (!event) throw fieldNotFound('Event', 'event');
-  const fault = findPayloadFault(payload ?? {}, event.payload_schema);
-  if (fault) throw fault;
+  const ids = new Set(rows.map(({ id }) => id));
+  const byAddress = new Map(rows.map((row) => [row.email_key, row.id]));
+  return (contact: NamedEvent['contact']): string | undefined => {
+    if ('emailKey' in contact) return byAddress.get(contact.emailKey);
+    return ids.has(contact.id) ? contact.id : undefined;
+  };
 }
 
 const fieldNotFound = (what: string, path: string): Refusal => {
   const say = `${what} not found.`;
   return refuse('not_found', { say, errors: [{ path, message: say }] });
 };
+
+/** Records for the automations that refused events would have started why they started none. */
+async function recordUnfitPayloads(tx: Executor, unfit: readonly UnfitPayload[], at: number): Promise<void> {
+  const reason = 'payload' as const;
+  const refusals: Parameters<typeof recordRefusals>[1][number][] = [];
+  for (const [, some] of Map.groupBy(unfit, ({ event }) => event.id)) {
+    const [first] = some;
+    const automations = first ? await listStartingAtEvent(tx, first.event.team_id, first.event.id) : [];
+    for (const automationId of automations) {
+      for (const { contactId, refusal } of some) {
+        refusals.push({ automationId, contactId, reason, at, detail: describeRefused(refusal) });
+      }
+    }
+  }
+  await recordRefusals(tx, refusals);
+}
+
+const describeRefused = ({ message }: Refusal): string => `The event was refused: ${message}`;
 
 /** Returns the id or the address of the contact that a body names; throws if it names none or both. */
 export function readNamedContact({ contact_id: id, email }: Pick<BodyOf<'sendEvent'>, 'contact_id' | 'email'>): string {

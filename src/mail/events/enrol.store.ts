@@ -44,6 +44,10 @@ export const BATCHES = 7;
 export const numberBatch = (id: string): number =>
   1 + (Buffer.from(hash('sha256', id, 'buffer')).readUInt32BE() % BATCHES);
 
+/** Returns the batch of the runs that the events of one request begin; undefined if the events are few. */
+export const chooseBatch = (ids: Ids, events: number): number | undefined =>
+  events >= BULK_MIN ? numberBatch(ids.uuid()) : undefined;
+
 /** Maximum length of a chain of runs, each started by the effects of the previous one, after the first. */
 const DEPTH_MAX = 5;
 /** Maximum number of runs of one automation that events of the platform may start for one contact in an hour. */
@@ -141,9 +145,10 @@ const RUNS_A_TURN = 400;
  * Enrols by recorded events of contacts, and of emails that went to a contact, except for opens and clicks by machines.
  */
 export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  const ofContacts = events.flatMap(({ type, teamId, subjectId: contactId, data: payload, at, depth }): Enrolment[] => {
+  const ofContacts = events.flatMap((event): Enrolment[] => {
+    const { type, teamId, subjectId: contactId, data: payload, at, depth, batch } = event;
     const ofContact = OF_CONTACTS.find((one) => one === type);
-    return ofContact ? [{ teamId, contactId, by: { type: ofContact }, payload, at, depth }] : [];
+    return ofContact ? [{ teamId, contactId, by: { type: ofContact }, payload, at, depth, batch }] : [];
   });
   const known: Known = new Map();
   await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
@@ -208,7 +213,7 @@ const COLUMNS = [
   'batch',
 ] as const;
 
-/** Runs of an automation that begin in one transaction are a batch from this number on. */
+/** Runs of an automation that begin in one transaction, or by one request, are a batch from this number on. */
 const BULK_MIN = 10;
 
 interface Wanted {

@@ -348,6 +348,8 @@ interface Envelope {
    * recorded.
    */
   depth?: number | undefined;
+  /** The batch of the automation runs that it starts, if it is one of many events; not recorded. */
+  batch?: number | undefined;
 }
 
 export type NewEvent = Envelope & EventDraft;

@@ -29,6 +29,7 @@ export {
   enrol,
   ENROLLING_TYPES,
   listStartingAtEvent,
+  chooseBatch,
   numberBatch,
   readEntry,
   type EnrollingType,

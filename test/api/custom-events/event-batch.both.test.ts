@@ -38,6 +38,7 @@ beforeAll(async () => {
 async function prepare(contacts: number, more: object = {}): Promise<{ event: string; emails: string[] }> {
   team = await scene.team();
   await call('POST', '/events', { name: 'cart', schema: { total: 'number' } });
+  await call('POST', '/events', { name: 'paid' });
   const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'cart' } }];
   const body = { name: 'Cart', status: 'enabled', connections: [], steps, ...more };
   automation = (await call('POST', '/automations', body)).body.id;
@@ -100,6 +101,39 @@ describe('POST /events/send/batch', () => {
     expect((await send(twice.map((email) => ({ event: 'cart', email })))).body.data).toHaveLength(1000);
     expect(await listRuns()).toHaveLength(700);
   });
+
+  it('lets an event end the run that an earlier event of the same contact began, and no run that a later one begins', async () => {
+    const { emails } = await prepare(2, { exit_on: ['paid'] });
+    const sent = await send([
+      { event: 'cart', email: emails[0] },
+      { event: 'paid', email: emails[0] },
+      { event: 'paid', email: emails[1] },
+      { event: 'cart', email: emails[1] },
+    ]);
+    expect(sent.status, sent.text).toBe(202);
+    const ended = await scene.app.world.db.all<{ status: string; ended_by: string | null }>(
+      'select status, ended_by from automation_runs where automation_id = ? order by id',
+      [automation],
+    );
+    const { id } = (await call('GET', `/contacts/${emails[0]}`)).body;
+    const runs = await listRuns();
+    const statuses = Object.fromEntries(runs.map((run, i) => [run.contact_id === id ? 'paid' : 'unpaid', ended[i]]));
+    expect(statuses).toMatchObject({
+      paid: { status: 'completed', ended_by: 'paid' },
+      unpaid: { status: 'running', ended_by: null },
+    });
+  });
+
+  it.each([{}, permissive])(
+    'records why an automation did not start at an event whose payload was refused, with the headers %j',
+    async (headers) => {
+      const { emails } = await prepare(1);
+      await send([{ event: 'cart', email: emails[0], payload: { total: 'many' } }], headers);
+      const sql = 'select reason, detail, times from automation_refusals where automation_id = ?';
+      const detail = expect.stringContaining('payload.total must be a number');
+      expect(await scene.app.world.db.all(sql, [automation])).toEqual([{ reason: 'payload', detail, times: 1 }]);
+    },
+  );
 
   it('can be called with a sending key', async () => {
     const { emails } = await prepare(1);

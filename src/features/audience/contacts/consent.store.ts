@@ -32,6 +32,8 @@ export interface ConsentOrigin {
   by?: Decider;
   /** Depth for automation runs that these decisions start, if an automation made them. */
   depth?: number;
+  /** The batch of the automation runs that these decisions start, if they are many. */
+  batch?: number | undefined;
   /** True if the choices of an import start automation runs. */
   startsRuns?: boolean;
 }

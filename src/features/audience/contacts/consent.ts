@@ -168,7 +168,12 @@ export async function chooseByApi(
   store: Store,
   tx: Executor,
   contact: ContactRow,
-  { choices, live, by, depth }: { choices: readonly Choice[]; live: readonly TopicRow[]; by: Decider; depth?: number },
+  {
+    choices,
+    live,
+    by,
+    depth = 0,
+  }: { choices: readonly Choice[]; live: readonly TopicRow[]; by: Decider; depth?: number },
 ): Promise<Choice[]> {
   const [chosen = []] = await chooseAllByApi(store, tx, [{ contact, choices }], { live, by, depth });
   return chosen;
@@ -179,7 +184,7 @@ export async function chooseAllByApi(
   store: Store,
   tx: Executor,
   choosing: readonly { contact: ContactRow; choices: readonly Choice[] }[],
-  { live, by, depth = 0 }: { live: readonly TopicRow[]; by: Decider; depth?: number | undefined },
+  { live, ...origin }: { live: readonly TopicRow[]; by: Decider } & Pick<ConsentOrigin, 'depth' | 'batch'>,
 ): Promise<Choice[][]> {
   if (choosing.every(({ choices }) => choices.length === 0)) return choosing.map(() => []);
   const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
@@ -195,7 +200,7 @@ export async function chooseAllByApi(
     choices: choices.filter((choice) => !waits(contact, choice)),
   }));
   const decisions = written.flatMap(({ contact, choices }) => decisionsFor([contact], choices));
-  await chooseTopics(store, tx, decisions, { source: 'api', by, depth });
+  await chooseTopics(store, tx, decisions, { source: 'api', ...origin });
   await forgetConfirmationsOfEach(
     tx,
     decisions.map(({ contact, choice }) => ({ contact_id: contact.id, topic_id: choice.id })),

@@ -5,6 +5,7 @@ import { refuse, type Refusal } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import { findRefusal, refuseBatch, toBatchError, type Ctx, type RefusedItem } from '../../../tenancy/access/index.ts';
 import { addToContactCount, contactCount, loadPlan } from '../../../tenancy/usage/index.ts';
+import { chooseBatch } from '../../../mail/events/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
 import { findKnownSegments, pickSegmentIds, type NamedSegment } from '../segments/segments.ts';
 import { liveTopics, type TopicRow } from '../topics/topics.store.ts';
@@ -53,7 +54,8 @@ export function createContactBatch(
 ): Promise<CreateContactBatch> {
   return inTransaction(store, async (tx) => {
     const read = await readItems(store, tx, teamId, inputs);
-    const plan = await planItems(store, tx, teamId, { ...read, by: readDecider(actor) });
+    const batch = chooseBatch(store.ids, read.wanted.length);
+    const plan = await planItems(store, tx, teamId, { ...read, by: readDecider(actor), batch });
     const [first, ...others] = [...malformed, ...plan.refused].sort((a, b) => a.index - b.index);
     if (first && !isPermissive) throw refuseBatch('Contact', [first, ...others]);
     const written = await writePlanned(store, tx, teamId, plan);
@@ -97,7 +99,10 @@ interface Wanted {
 interface Known {
   declared: readonly PropertyRow[];
   live: readonly TopicRow[];
+  /** The caller, who decides for the contacts. */
   by: Decider;
+  /** The batch of the automation runs that the items start, if they are many. */
+  batch?: number | undefined;
 }
 
 interface ReadItems {
@@ -227,20 +232,20 @@ async function writeItems(
   store: Store,
   tx: Executor,
   items: readonly PlannedItem[],
-  { declared, live, by }: Known,
+  { declared, live, by, batch }: Known,
 ): Promise<WrittenItem[]> {
   const begun = await beginContacts(store, tx, items, { declared, by });
   const changed = await changeContacts(store, tx, items, { declared, by });
   const rows = new Map([...begun, ...changed].map((row) => [row.id, row]));
   const written = items.map((item) => ({ ...item, row: rows.get((item.before ?? item.fresh).id) ?? item.fresh }));
   const joining = written.map(({ row, segmentIds }) => ({ contact: row, segmentIds }));
-  await joinAll(store, tx, joining);
+  await joinAll(store, tx, joining, batch);
   const choosing = written.map(({ row, choices }) => ({ contact: row, choices }));
-  await chooseAllByApi(store, tx, choosing, { live, by });
+  await chooseAllByApi(store, tx, choosing, { live, by, batch });
   const events = written.map(({ row, before }) => {
     return { type: before ? ('contact.updated' as const) : ('contact.created' as const), row };
   });
-  await recordContactEvents(store, tx, events);
+  await recordContactEvents(store, tx, events, { batch });
   return written;
 }
 

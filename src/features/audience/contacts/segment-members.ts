@@ -61,7 +61,7 @@ export async function joinSegments(
 
 function enrolMember(
   { clock }: Store,
-  { segmentId, ...member }: { teamId: string; contactId: string; segmentId: string; depth: number },
+  { segmentId, ...member }: Pick<Enrolment, 'teamId' | 'contactId' | 'depth' | 'batch'> & { segmentId: string },
 ): Enrolment {
   const by = { type: 'contact.added_to_segment', segmentId } as const;
   return { ...member, by, payload: { segment_id: segmentId }, at: clock.now() };
@@ -75,6 +75,7 @@ export async function joinAll(
   store: Store,
   tx: Executor,
   joining: readonly { contact: ContactRow; segmentIds: readonly string[] }[],
+  batch: number | undefined,
 ): Promise<void> {
   const wanted = joining.flatMap(({ contact, segmentIds }) =>
     segmentIds.map((segmentId) => ({ contact, segmentId, key: `${segmentId} ${contact.id}` })),
@@ -89,7 +90,7 @@ export async function joinAll(
     fresh.map(({ contact, segmentId }) => ({ segment_id: segmentId, contact_id: contact.id })),
   );
   const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, segmentId }) =>
-    enrolMember(store, { teamId, contactId, segmentId, depth: 0 }),
+    enrolMember(store, { teamId, contactId, segmentId, depth: 0, batch }),
   );
   await enrol(tx, store.ids, enrolments);
 }

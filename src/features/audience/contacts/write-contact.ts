@@ -159,7 +159,7 @@ export async function chooseTopics(
   const by = { type: 'contact.topic_changed' } as const;
   const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, choice }) => {
     const payload = { topic_id: choice.id, subscription: choice.subscription };
-    return { teamId, contactId, by, payload, at, depth: origin.depth };
+    return { teamId, contactId, by, payload, at, depth: origin.depth, batch: origin.batch };
   });
   await enrol(tx, store.ids, enrolments);
 }
@@ -213,14 +213,14 @@ export const recordContactEvent = (
   type: 'contact.created' | 'contact.updated',
   row: ContactRow,
   depth = 0,
-): Promise<void> => recordContactEvents(store, tx, [{ type, row }], depth);
+): Promise<void> => recordContactEvents(store, tx, [{ type, row }], { depth });
 
 /** Records events of different contacts of a team, each with the data of its contact. */
 export async function recordContactEvents(
   store: Store,
   tx: Executor,
   events: readonly { type: 'contact.created' | 'contact.updated'; row: ContactRow }[],
-  depth = 0,
+  { depth = 0, batch }: { depth?: number; batch?: number | undefined },
 ): Promise<void> {
   const [first] = events;
   if (!first) return;
@@ -230,7 +230,7 @@ export async function recordContactEvents(
   const recorded = events.map(({ type, row }) => {
     const known = data.get(row.id);
     if (!known) throw new Error(`data of the contact ${row.id} missing`);
-    return { teamId, type, subjectId: row.id, data: known, at, depth };
+    return { teamId, type, subjectId: row.id, data: known, at, depth, batch };
   });
   await recordEvents(tx, store.ids, recorded);
 }
