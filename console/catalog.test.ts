@@ -83,10 +83,11 @@ it('an action keeps the key that people know, because changing this list moves a
     "ai: s subject-lines, d draft
     keys list: c create, u update, e revoke
     approvals list: z reject-all, a approve, n reject
-    automations list: c create, u update, s stop, d duplicate, e delete
+    automations runs: t retry, i skip
+    automations list: c create, u update, s stop, d duplicate, n enrol, w why, p dry-run, f retry-failed, e delete
     billing: c change, p checkout, o portal
     breakers list: e release
-    broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
+    broadcasts list: c create, u update, s send, n cancel, z pause, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     tls: w renew
     contacts imports: i import
     contact-properties list: c create, u update, d delete

@@ -58,7 +58,7 @@ import type { Maker } from './features/identity/index.ts';
 import type { Doctor, Node } from './features/installation/start.ts';
 import type { Accept } from './mail/accept/index.ts';
 import type { World } from './platform/world.ts';
-import type { AllOperations, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';
+import type { AllOperations, BodyCheck, Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from './tenancy/access/index.ts';
 import type { RequestLog } from './tenancy/logs/index.ts';
 
 /** Services that operations may call, in addition to tenancy, mail and features. */
@@ -89,11 +89,7 @@ export interface WithServices {
   services: Services;
 }
 
-export interface OperationCtx extends Ctx<World>, WithServices {
-  /**
-   * Checks a body against an operation's contract and throws the refusal, for operations that validate their own body.
-   */
-  checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
+export interface OperationCtx extends Ctx<World>, WithServices, BodyCheck {
   /** Makes the calls of apps that people have approved. */
   maker: Maker;
 }

@@ -153,6 +153,7 @@ export type TestBroadcastRequest = Schemas['TestBroadcastRequest'];
 export type DuplicateBroadcastRequest = Schemas['DuplicateBroadcastRequest'];
 export type SendBroadcastRequest = Schemas['SendBroadcastRequest'];
 export type ContactImportPreview = Schemas['ContactImportPreview'];
+export type CreateContactBatch = Schemas['CreateContactBatch'];
 export type CreateContactRequest = Schemas['CreateContactRequest'];
 export type EraseAddressRequest = Schemas['EraseAddressRequest'];
 export type Erasure = Schemas['Erasure'];

@@ -1,5 +1,4 @@
 import type { Accept } from './accept/index.ts';
-import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
 import { readIdempotency } from './accept/index.ts';
 import { getAttachment, listAttachments } from './attachments/index.ts';
 import { getBreakers, releaseBreaker } from './breakers/index.ts';
@@ -64,8 +63,8 @@ import {
   listSuppressions,
   removeSuppressions,
 } from './suppressions/index.ts';
-import { Refusal, refuse } from '../platform/refusal.ts';
-import { Answered, readPage, type OperationTable } from '../tenancy/access/index.ts';
+import { refuse } from '../platform/refusal.ts';
+import { Answered, readBatch, readPage, type BodyCheck, type OperationTable } from '../tenancy/access/index.ts';
 import type { World } from '../platform/world.ts';
 
 export const domains = {
@@ -98,31 +97,26 @@ export const dns = {
   configureDomainDns: (ctx, { path, body }) => configureDomainDns(ctx, path.domain_id, body),
 } satisfies OperationTable<World>;
 
-/** A permissive batch is checked email by email, so that the good ones are sent. */
-export const checksItsOwnBody: ReadonlySet<string> = new Set(['sendBatch']);
-
-interface SendingCtx {
+interface SendingCtx extends BodyCheck {
   services: { accept: Accept };
-  /**
-   * Validates a body against an operation's contract and throws the refusal, for the operations that check their own.
-   */
-  checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
 }
+
+const BATCH_MAX = 100;
 
 export const emails = {
   sendEmail: (ctx, { body, header }) =>
     ctx.services.accept.acceptEmail(ctx, body, readIdempotency(ctx, header, { operation: 'sendEmail', said: body })),
-  sendBatch(ctx, { body, header }) {
+  async sendBatch(ctx, { body, header }) {
     const { accept } = ctx.services;
-    if (header?.['x-batch-validation'] !== 'permissive') {
-      ctx.checkBody('sendBatch', body);
-      return accept.acceptBatch(ctx, body, {
-        idempotency: readIdempotency(ctx, header, { operation: 'sendBatch', said: body }),
-      });
-    }
-    const { inputs, refused } = readPermissively(ctx, body);
-    const idempotency = readIdempotency(ctx, header, { operation: 'sendBatch permissive', said: body });
-    return accept.acceptBatch(ctx, inputs, { permissive: { refused }, idempotency });
+    const isPermissive = header?.['x-batch-validation'] === 'permissive';
+    const { inputs, refused } = await readBatch(ctx, 'sendBatch', { body, max: BATCH_MAX, isPermissive });
+    const operation = isPermissive ? 'sendBatch permissive' : 'sendBatch';
+    const idempotency = readIdempotency(ctx, header, { operation, said: body });
+    const errors = refused.map(({ index, refusal }) => ({ index, message: refusal.message }));
+    return accept.acceptBatch(ctx, inputs, {
+      ...(isPermissive ? { permissive: { refused: errors } } : {}),
+      idempotency,
+    });
   },
   listEmails: (ctx, { query = {} }) => listEmails(ctx, query, readPage(query)),
   getEmail: (ctx, { path }) => getEmail(ctx, path.email_id),
@@ -134,31 +128,6 @@ export const emails = {
   updateEmail: (ctx, { path, body }) => moveEmail(ctx, path.email_id, body),
   cancelEmail: (ctx, { path }) => cancelEmail(ctx, path.email_id),
 } satisfies OperationTable<World, SendingCtx>;
-
-const BATCH_MAX = 100;
-
-/**
- * Reads a permissive batch. Refuses a body that is no list of emails; otherwise names every email that breaks the
- * contract.
- */
-function readPermissively(
-  { checkBody }: Pick<SendingCtx, 'checkBody'>,
-  body: SendBatchRequest,
-): { inputs: (SendEmailRequest | undefined)[]; refused: BatchError[] } {
-  if (!Array.isArray(body) || body.length === 0 || body.length > BATCH_MAX) checkBody('sendBatch', body);
-  const refused: BatchError[] = [];
-  const inputs = body.map((input, index) => {
-    try {
-      checkBody('sendEmail', input);
-      return input;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refused.push({ index, message: error.message });
-      return undefined;
-    }
-  });
-  return { inputs, refused };
-}
 
 export const receivedEmails = {
   listReceivedEmails: (ctx, { query = {} }) => listReceivedEmails(ctx, query, readPage(query)),

@@ -14,61 +14,88 @@ const written = (lines: string[]): string => {
   return file;
 };
 const line = (at: number): string => JSON.stringify({ event: 'order', email: `a${at}@example.org` });
-const taken: Reply = { status: 202, body: { object: 'event', event: 'order' } };
 const refused = (status: number, name: string, headers = {}): Reply => ({
   status,
   headers,
   body: { statusCode: status, name, message: `It is ${name}.` },
 });
-const readEmail = ({ body }: Asked): string => (body as { email: string }).email;
-const send = (file: string, answer: (asked: Asked, count: number) => Reply, ...more: string[]) =>
+interface Event {
+  event: string;
+  email: string;
+}
+const readEvents = ({ body }: Asked): Event[] => body as Event[];
+const readEmails = (asked: Asked): string[] => readEvents(asked).map(({ email }) => email);
+/** Accepts all events but those for which `refusalOf` returns a message. */
+const take = (asked: Asked, refusalOf: (event: Event) => string | undefined = () => undefined): Reply => {
+  const all = readEvents(asked).map((event, index) => ({ index, event: event.event, message: refusalOf(event) }));
+  const data = all.filter(({ message }) => message === undefined).map(({ index, event }) => ({ index, event }));
+  const errors = all.flatMap(({ index, message }) =>
+    message === undefined ? [] : [{ index, field: 'email', message }],
+  );
+  return { status: 202, body: { data, errors } };
+};
+const send = (file: string, answer: (asked: Asked, count: number) => Answer, ...more: string[]) =>
   speak(['events', 'send', ...more, '--file', file], answer);
+const readJson = (stdout: string) => JSON.parse(stdout.split('\n', 1)[0] ?? '') as Record<string, unknown>;
 
-it('rasket events send --file sends each line once, and prints how many', async () => {
-  const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
-  const { code, stdout, asked } = await send(file, () => taken);
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '100 sent, 0 not sent\n' });
-  expect(new Set(asked.map(readEmail)).size).toBe(100);
-  expect(asked).toHaveLength(100);
+it('rasket events send --file sends each line once, in permissive batches of up to 1,000 with a key each, and prints how many', async () => {
+  const file = written(Array.from({ length: 2500 }, (_, at) => line(at)));
+  const { code, stdout, asked } = await send(file, (one) => take(one));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '2500 sent, 0 not sent\n' });
+  expect(asked.flatMap(readEmails)).toEqual(Array.from({ length: 2500 }, (_, at) => `a${at}@example.org`));
+  expect(
+    asked.map(({ path: target, headers, body }) => [target, headers['x-batch-validation'], (body as unknown[]).length]),
+  ).toEqual([
+    ['/events/send/batch', 'permissive', 1000],
+    ['/events/send/batch', 'permissive', 1000],
+    ['/events/send/batch', 'permissive', 500],
+  ]);
+  expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(3);
 });
 
 it('rasket events send --file reports bad lines by number, and sends the others', async () => {
   const file = written([line(1), '{"event": ', '', '[1]', line(5), line(6)]);
-  const answer = (asked: Asked): Reply => (readEmail(asked) === 'a5@example.org' ? refused(404, 'not_found') : taken);
+  const answer = (asked: Asked) =>
+    take(asked, ({ email }) => (email === 'a5@example.org' ? 'Contact not found.' : undefined));
   const { code, stdout, stderr } = await send(file, answer);
   expect({ code, stdout }).toEqual({ code: 65, stdout: '2 sent, 3 not sent\n' });
   const told = stderr.split('\n').filter((said) => said.includes('was not sent'));
-  expect(told.map((said) => said.match(/line (\d+)/)?.[1]).toSorted()).toEqual(['2', '4', '5']);
+  expect(told.map((said) => said.match(/line (\d+)/)?.[1])).toEqual(['2', '4', '5']);
+  expect(told[2]).toContain('Contact not found.');
+});
+
+it('rasket events send --file splits a batch that the server refuses as a whole, until only the lines at fault are refused', async () => {
+  const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
+  const answer = (asked: Asked): Reply =>
+    readEmails(asked).includes('a37@example.org') ? refused(413, 'validation_error') : take(asked);
+  const { code, stdout, stderr, asked } = await send(file, answer);
+  expect({ code, stdout }).toEqual({ code: 65, stdout: '99 sent, 1 not sent\n' });
+  expect(stderr).toContain('line 38 was not sent');
+  expect(asked.length).toBeLessThan(20);
+});
+
+it('rasket events send --file sends fewer lines at once if they are large', async () => {
+  const large = JSON.stringify({ event: 'order', email: 'a@example.org', payload: { text: 'x'.repeat(16_000) } });
+  const { asked } = await send(written(Array.from({ length: 200 }, () => large)), (one) => take(one));
+  expect(asked.length).toBeGreaterThan(3);
+  for (const { body } of asked) expect(JSON.stringify(body).length).toBeLessThan(1024 * 1024);
 });
 
 it('rasket events send --file waits as often as the rate limit requires', async () => {
-  const answer = (_: Asked, count: number): Reply =>
-    count <= 5 ? refused(429, 'rate_limit_exceeded', { 'retry-after': '0' }) : taken;
+  const answer = (asked: Asked, count: number): Reply =>
+    count <= 5 ? refused(429, 'rate_limit_exceeded', { 'retry-after': '0' }) : take(asked);
   const { code, stdout } = await send(written([line(1)]), answer);
   expect({ code, stdout }).toEqual({ code: 0, stdout: '1 sent, 0 not sent\n' });
 });
 
 it('rasket events send --file stops when no line would succeed, and prints how to continue', async () => {
-  const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
-  const { code, stdout, stderr, asked } = await send(file, () => refused(401, 'invalid_api_key'), '--json');
-  expect(code).toBe(77);
-  expect(asked.length).toBeLessThanOrEqual(8);
-  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 0, next_line: 1, apart: [] });
-  expect(stderr).toContain('Continue with --from-line 1:');
-});
-
-it('rasket events send --file suggests to continue after the last line that was sent, and names earlier lines that were not', async () => {
-  const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
-  const isKept = (asked: Asked): boolean => ['a12@example.org', 'a14@example.org'].includes(readEmail(asked));
-  const answer = (asked: Asked): Reply => (isKept(asked) ? refused(401, 'invalid_api_key') : taken);
-  const { stdout, stderr, asked } = await send(file, answer, '--from-line', '11', '--json');
-  const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as { sent: number; next_line: number; apart: number[] };
-  const sent = asked.filter((one) => !isKept(one)).map((one) => Number(readEmail(one).match(/\d+/)?.[0]));
-  expect(told.sent).toBe(sent.length);
-  // Each line from the 11th on was sent, is named, or stands behind the line to go on with.
-  const before = Array.from({ length: told.next_line - 11 }, (_, at) => 11 + at);
-  expect([...sent, ...told.apart].toSorted((a, b) => a - b)).toEqual(before);
-  expect(stderr.match(/--from-line \d+/g)?.at(-1)).toBe(`--from-line ${told.next_line}`);
+  const file = written(Array.from({ length: 3000 }, (_, at) => line(at)));
+  const answer = (asked: Asked): Reply =>
+    readEmails(asked).includes('a1500@example.org') ? refused(401, 'invalid_api_key') : take(asked);
+  const { code, stdout, stderr, asked } = await send(file, answer, '--json');
+  expect([code, asked.length]).toEqual([77, 2]);
+  expect(readJson(stdout)).toEqual({ sent: 1000, failed: 0, next_line: 1001, in_doubt: [] });
+  expect(stderr).toContain('Continue with --from-line 1001:');
   expect(
     stderr
       .split('\n')
@@ -80,73 +107,92 @@ it('rasket events send --file suggests to continue after the last line that was 
 
 it('rasket events send --file starts at --from-line, and uses the event of the command for lines without one', async () => {
   const file = written([line(1), line(2), '{"email": "a3@example.org"}']);
-  const { asked } = await send(file, () => taken, 'paid', '--from-line', '3');
-  expect(asked.map(({ body }) => body)).toEqual([{ event: 'paid', email: 'a3@example.org' }]);
+  const { asked } = await send(file, (one) => take(one), 'paid', '--from-line', '3');
+  expect(asked.map(({ body }) => body)).toEqual([[{ event: 'paid', email: 'a3@example.org' }]]);
 });
 
 it('rasket events send --file - reads standard input, and sends a last line without a line break too', async () => {
   const input = `${line(1)}\r\n\n${line(2)}\n${line(3)}`;
-  const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], () => taken, { input });
+  const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], (one) => take(one), { input });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '3 sent, 0 not sent\n' });
-  expect(asked.map(readEmail).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
+  expect(asked.flatMap(readEmails)).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
+});
+
+it('rasket events send --file - sends lines that come one by one without waiting for a whole batch', async () => {
+  let isSent = (): void => undefined;
+  const firstIsSent = new Promise<void>((resolve) => (isSent = resolve));
+  async function* input(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`${line(1)}\n`);
+    await firstIsSent;
+    yield Buffer.from(`${line(2)}\n`);
+  }
+  const answer = (asked: Asked): Reply => {
+    isSent();
+    return take(asked);
+  };
+  const { code, asked } = await speak(['events', 'send', '--file', '-'], answer, { input: input() });
+  expect([code, asked.map(readEmails)]).toEqual([0, [['a1@example.org'], ['a2@example.org']]]);
 });
 
 it('rasket events send --file names the line to continue with after Ctrl-C: no line is sent twice or left out', async () => {
-  const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
+  const all = Array.from({ length: 5000 }, (_, at) => at + 1);
+  const file = written(all.map(line));
   const sentTo: number[] = [];
-  const answer = (asked: Asked): Reply => {
-    sentTo.push(Number(readEmail(asked).match(/\d+/)?.[0]));
-    return taken;
-  };
   let from = 1;
   let stops = 0;
-  for (; from <= 100; stops++) {
+  for (; from <= all.length; stops++) {
     let interrupt = (): void => undefined;
-    const stopAt = sentTo.length + 20;
     const heard = await speak(
       ['events', 'send', '--file', file, '--from-line', String(from), '--json'],
       (asked) => {
-        if (sentTo.length === stopAt) interrupt();
-        return answer(asked);
+        sentTo.push(...readEmails(asked).map((email) => Number(email.match(/\d+/)?.[0])));
+        interrupt();
+        return take(asked);
       },
       { onStart: (press) => (interrupt = press) },
     );
-    const told = JSON.parse(heard.stdout.split('\n', 1)[0] ?? '') as Record<string, number | null>;
-    expect(told).toMatchObject({ failed: 0, apart: [] });
+    const told = readJson(heard.stdout);
+    expect(told).toMatchObject({ failed: 0, in_doubt: [] });
     if (told['next_line'] === null) break;
     expect(heard.code).toBe(1);
-    expect(heard.stderr).toContain(`Continue with --from-line ${told['next_line']}:`);
+    expect(heard.stderr).toContain(`Continue with --from-line ${String(told['next_line'])}:`);
     from = Number(told['next_line']);
   }
   expect(stops).toBeGreaterThan(2);
-  expect(sentTo.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
+  expect(sentTo).toEqual(all);
 });
 
 it('rasket events send --file continues with the waiting line when Ctrl-C interrupts the wait for the rate limit', async () => {
-  const file = written([line(1), line(2), line(3)]);
+  const file = written(Array.from({ length: 1002 }, (_, at) => line(at + 1)));
   let interrupt = (): void => undefined;
-  let refusals = 0;
   const answer = (asked: Asked): Reply => {
-    if (readEmail(asked) === 'a1@example.org') return taken;
-    // Both remaining lines wait.
-    if (++refusals === 2) setImmediate(() => interrupt());
+    if (readEmails(asked)[0] === 'a1@example.org') return take(asked);
+    setImmediate(() => interrupt());
     return refused(429, 'rate_limit_exceeded', { 'retry-after': '3600' });
   };
   const { code, stdout } = await speak(['events', 'send', '--file', file, '--json'], answer, {
     onStart: (press) => (interrupt = press),
   });
   expect(code).toBe(1);
-  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 1, failed: 2, next_line: 2, apart: [] });
+  expect(readJson(stdout)).toEqual({ sent: 1000, failed: 0, next_line: 1001, in_doubt: [] });
 });
 
-it('rasket events send --file names a line whose response was lost, and continues after it, because it may have been accepted', async () => {
-  const file = written(Array.from({ length: 30 }, (_, at) => line(at + 1)));
-  const answer = (asked: Asked): Answer => (readEmail(asked) === 'a12@example.org' ? 'hang up' : taken);
-  const { code, stdout, stderr } = await speak(['events', 'send', '--file', file, '--json'], answer);
-  const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as Record<string, unknown>;
-  expect(code).toBe(69);
-  expect(told).toMatchObject({ failed: 1, apart: [], in_doubt: [12], next_line: Number(told['sent']) + 2 });
-  expect(stderr).toContain('Line 12 is in doubt');
+it('rasket events send --file asks again with the same key for a response that was lost, so that nothing is sent twice', async () => {
+  const file = written([line(1), line(2)]);
+  const { code, stdout, asked } = await send(file, (one, count) => (count === 1 ? 'hang up' : take(one)));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '2 sent, 0 not sent\n' });
+  expect(asked).toHaveLength(2);
+  expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+});
+
+it('rasket events send --file names lines whose response stays lost, and continues after them, because they may have been accepted', async () => {
+  const file = written(Array.from({ length: 2003 }, (_, at) => line(at + 1)));
+  const answer = (asked: Asked): Answer => (readEmails(asked)[0] === 'a1001@example.org' ? 'hang up' : take(asked));
+  const { code, stdout, stderr } = await send(file, answer, '--json');
+  const { in_doubt: inDoubt, ...told } = readJson(stdout);
+  expect([code, told]).toEqual([69, { sent: 1000, failed: 0, next_line: 2001 }]);
+  expect(inDoubt).toEqual(Array.from({ length: 1000 }, (_, at) => 1001 + at));
+  expect(stderr).toContain('Lines 1001 to 2000 are in doubt');
 });
 
 it('rasket events send --file reads ahead only a bounded number of lines', async () => {
@@ -162,9 +208,10 @@ it('rasket events send --file reads ahead only a bounded number of lines', async
     }
   }
   let interrupt = (): void => undefined;
-  const answer = (): Reply => {
-    if (++sent === 4000) interrupt();
-    return taken;
+  const answer = (asked: Asked): Reply => {
+    sent += readEvents(asked).length;
+    if (sent >= 4000) interrupt();
+    return take(asked);
   };
   const { code } = await speak(['events', 'send', '--file', '-', '--json'], answer, {
     input: input(),
@@ -173,10 +220,31 @@ it('rasket events send --file reads ahead only a bounded number of lines', async
   expect({ code, isBounded: ahead <= 5000 }).toEqual({ code: 1, isBounded: true });
 });
 
+it('rasket contacts create --file sends the contacts of a file, and each address once in a batch', async () => {
+  const file = written([
+    '{"email": "a@example.org"}',
+    '{"email": "b@example.org"}',
+    '{"email": "A@example.org", "first_name": "Ada"}',
+  ]);
+  const answer = (asked: Asked): Reply => {
+    const data = readEvents(asked).map((_, index) => {
+      return { index, id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e30', status: index === 0 ? 'created' : 'updated' };
+    });
+    return { status: 201, body: { data, errors: [] } };
+  };
+  const { code, stdout, asked } = await speak(['contacts', 'create', '--file', file], answer);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '2 created, 1 updated, 0 not sent\n' });
+  expect(asked.map(({ path: target }) => target)).toEqual(['/contacts/batch', '/contacts/batch']);
+  expect(asked.map(readEmails)).toEqual([['a@example.org', 'b@example.org'], ['A@example.org']]);
+});
+
 it.each([
   [['events', 'send']],
   [['events', 'send', 'order', '--from-line', '2', '--email', 'a@example.org']],
   [['events', 'send', 'order', '--file', 'x', '--email', 'a@example.org']],
+  [['contacts', 'create']],
+  [['contacts', 'create', 'a@example.org', '--file', 'x']],
+  [['contacts', 'create', '--file', 'x', '--first-name', 'Ada']],
 ])('rasket %j is refused', async (words) => {
-  expect(await speak(words, () => taken)).toMatchObject({ code: 64, asked: [] });
+  expect(await speak(words, (asked) => take(asked))).toMatchObject({ code: 64, asked: [] });
 });

@@ -1,10 +1,24 @@
 import type { Command } from 'commander';
 import { contactActivity, contactSegments, contacts, contactTopics } from '../../families/index.ts';
-import { act, declareCommand } from '../declare.ts';
+import { act, declareCommand, wholeNumber } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 
 export function addContactCommands(program: Command): void {
-  declareFamily(program, contacts, { add: declareExports });
+  declareFamily(program, contacts, {
+    add: declareExports,
+    actions: {
+      create: {
+        description:
+          'Create a contact. If the address is already a contact, it is updated: the fields that you name change, and it is never resubscribed. An address that had unsubscribed before its contact was erased starts unsubscribed.\n\n' +
+          'With --file, creates or updates many contacts, one JSON object per line: {"email", "first_name", "properties", …}. The lines are sent in batches of up to 1,000. Unlike an import, this notifies webhooks and starts automations.',
+        add: (command) =>
+          command
+            .option('--file <file>', 'send the contacts in this file, one JSON object per line; - for standard input')
+            .option('--from-line <n>', 'with --file: start at this line', wholeNumber),
+        run: async (...call) => (await import('./create.ts')).runCreateContact(...call),
+      },
+    },
+  });
   for (const family of [contactActivity, contactSegments, contactTopics]) declareFamily(program, family);
 }
 

@@ -9,7 +9,7 @@ export function addCustomEventCommands(program: Command): void {
       send: {
         description:
           'Record an event for one contact, given by id or address. Each enabled automation with this event as its trigger starts a run; two calls start two runs.\n\n' +
-          'With --file, sends many events, one JSON object per line: {"event", "contact_id" or "email", "payload"}. A line without "event" uses the event of the command line.',
+          'With --file, sends many events, one JSON object per line: {"event", "contact_id" or "email", "payload"}. A line without "event" uses the event of the command line. The lines are sent in batches of up to 1,000.',
         add: (command) =>
           command
             .option('--file <file>', 'send the events in this file, one JSON object per line; - for standard input')

@@ -33,7 +33,8 @@ export {
   listConsentsOfEmail,
   type ConsentAction,
 } from './contacts/consent.store.ts';
-export { clearDeleted, createContact, eraseContact, eraseContactElsewhere } from './contacts/change-contact.ts';
+export { clearDeleted, eraseContact, eraseContactElsewhere } from './contacts/change-contact.ts';
+export { createContact } from './contacts/create-contacts.ts';
 export {
   changePreferences,
   chooseByApi,
@@ -45,10 +46,16 @@ export {
   type Preferences,
   type TopicPreference,
 } from './contacts/consent.ts';
-export { findContact, findContactsByIds, findContactsByKeys, type ContactRow } from './contacts/contacts.store.ts';
-export { beginEngagement, countCustomEvent, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
+export {
+  findContact,
+  findContactsByIds,
+  findContactsByKeys,
+  lockContacts,
+  type ContactRow,
+} from './contacts/contacts.store.ts';
+export { beginEngagement, countCustomEvents, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
 export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
-export { contactNamed, filteredContacts, readPropertyValues } from './contacts/find-contact.ts';
+export { contactNamed, filteredContacts, readContactName, readPropertyValues } from './contacts/find-contact.ts';
 export {
   SAMPLE_TOKEN,
   choiceToken,

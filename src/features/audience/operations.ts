@@ -14,7 +14,8 @@ import {
   listSegmentsWith,
   removeContactFromSegment,
 } from './contacts/segment-members.ts';
-import { createAudienceContact, createContact, deleteContact, updateContact } from './contacts/change-contact.ts';
+import { deleteContact, updateContact } from './contacts/change-contact.ts';
+import { createAudienceContact, createContact, createContactBatch } from './contacts/create-contacts.ts';
 import {
   getAudienceContact,
   getContact,
@@ -26,10 +27,27 @@ import { listContactTopics, updateContactTopics } from './contacts/consent.ts';
 import { createSegment, deleteSegment, getSegment, loseProperty, updateSegment } from './segments/segments.ts';
 import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from './topics/topics.ts';
 import { createForm, deleteForm, getForm, getFormSnippet, listForms, updateForm } from './sign-up/forms.ts';
-import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
+import { readIdempotency, type Accept } from '../../mail/accept/index.ts';
+import { readBatch, readPage, type BodyCheck, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
+interface BatchCtx extends BodyCheck {
+  services: { accept: Pick<Accept, 'writeIdempotently'> };
+}
+
+/** Limit of the items in a batch. They are written in one transaction. */
+const BATCH_MAX = 1000;
+
 export const contacts = {
+  async createContactBatch(ctx, { body, header }) {
+    const isPermissive = header?.['x-batch-validation'] === 'permissive';
+    const { inputs, refused } = await readBatch(ctx, 'createContactBatch', { body, max: BATCH_MAX, isPermissive });
+    const operation = isPermissive ? 'createContactBatch permissive' : 'createContactBatch';
+    const idempotency = readIdempotency(ctx, header, { operation, said: body });
+    return ctx.services.accept.writeIdempotently(ctx, { idempotency, isGrowing: false }, (keep) =>
+      createContactBatch(ctx, inputs, { refused, isPermissive, keep }),
+    );
+  },
   createContact: (ctx, { body }) => createContact(ctx, body),
   listContacts: (ctx, { query = {} }) => listContacts(ctx, query, readPage(query)),
   getContact: (ctx, { path }) => getContact(ctx, path.contact),
@@ -40,7 +58,7 @@ export const contacts = {
   getAudienceContact: (ctx, { path }) => getAudienceContact(ctx, path.segment, path.contact),
   updateAudienceContact: (ctx, { path, body }) => updateContact(ctx, path.contact, body, path.segment),
   deleteAudienceContact: (ctx, { path }) => deleteContact(ctx, path.contact, path.segment),
-} satisfies OperationTable<World>;
+} satisfies OperationTable<World, BatchCtx>;
 
 export const contactImports = {
   listContactImports: (ctx, { query = {} }) => listContactImports(ctx, query, readPage(query)),

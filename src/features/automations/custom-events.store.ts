@@ -52,6 +52,16 @@ export async function findEventIds(
   return new Map(rows.map(({ id, name }) => [name, id]));
 }
 
+export function findCustomEventsNamed(
+  db: Executor,
+  teamId: string,
+  names: readonly string[],
+): Promise<CustomEventRow[]> {
+  const among = textsIn(db.dialect, 'name', names);
+  const sql = `select ${COLUMNS.join(', ')} from custom_events where ${LIVE} and ${among.sql}`;
+  return db.all<CustomEventRow>(sql, [teamId, among.value]);
+}
+
 const findBy = (db: Executor, column: 'id' | 'name', values: Value[]): Promise<CustomEventRow | undefined> =>
   db.get<CustomEventRow>(`select ${COLUMNS.join(', ')} from custom_events where ${LIVE} and ${column} = ?`, values);
 

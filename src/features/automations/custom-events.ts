@@ -1,7 +1,7 @@
-import type { BodyOf } from '../../contract/index.ts';
+import type { AnswerOf, BodyOf } from '../../contract/index.ts';
 import { isUniqueViolation, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
-import type { Ctx } from '../../tenancy/access/index.ts';
+import { findRefusal, refuseBatch, toBatchError, type Ctx, type RefusedItem } from '../../tenancy/access/index.ts';
 import {
   findCustomEvent,
   insertCustomEvent,
@@ -9,11 +9,12 @@ import {
   setPayloadSchema,
   listCustomEventRows,
   findCustomEventNamed,
+  findCustomEventsNamed,
   type CustomEventRow,
 } from './custom-events.store.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { enrol, listStartingAtEvent, recordRefusals } from '../../mail/events/index.ts';
-import { contactNamed, countCustomEvent, recordHistory } from '../audience/index.ts';
+import { enrol, listStartingAtEvent, recordRefusals, type Enrolment } from '../../mail/events/index.ts';
+import { contactNamed, countCustomEvents, lockContacts, readContactName, recordHistory } from '../audience/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time.ts';
 
 type ValueType = 'string' | 'number' | 'boolean' | 'date';
@@ -136,7 +137,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     }
     // Locks the contact: if it were erased meanwhile, its run would be left over.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
-    await countCustomEvent(tx, { eventId: event.id, contactId, at });
+    await countCustomEvents(tx, [{ eventId: event.id, contactId, at }]);
     await recordHistory(tx, 'event', [
       { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } },
     ]);
@@ -169,6 +170,100 @@ async function recordRefusedPayload(
     if (!(error instanceof Refusal)) throw error;
   }
 }
+
+interface BatchOptions {
+  /** Items that break the contract, which `inputs` has gaps for. */
+  refused: readonly RefusedItem[];
+  /** False if one refused item refuses all. */
+  isPermissive: boolean;
+  /** Stores the response in the transaction. */
+  keep(tx: Executor, answer: unknown): Promise<void>;
+}
+
+/** Sends many events, as `sendCustomEvent` does with each, in one transaction. */
+export function sendCustomEvents(
+  { store, teamId }: Ctx,
+  inputs: readonly (BodyOf<'sendEvent'> | undefined)[],
+  { refused: before, isPermissive, keep }: BatchOptions,
+): Promise<AnswerOf<'sendEventBatch'>> {
+  return store.db.tx(async (tx) => {
+    const { accepted, refused } = await readEvents(tx, teamId, inputs);
+    const [first, ...others] = [...before, ...refused].sort((a, b) => a.index - b.index);
+    if (first && !isPermissive) throw refuseBatch('Event', [first, ...others]);
+    const at = store.clock.now();
+    const enrolments = accepted.map(({ contactId, eventId, input: { payload } }): Enrolment => {
+      return { teamId, contactId, by: { eventId }, payload, at };
+    });
+    await countCustomEvents(
+      tx,
+      accepted.map(({ contactId, eventId }) => ({ contactId, eventId, at })),
+    );
+    const history = accepted.map(({ contactId, input: { event: name, payload } }) => {
+      return { contactId, id: store.ids.uuid(), teamId, data: { name, payload: keepPayload(payload) } };
+    });
+    await recordHistory(tx, 'event', history);
+    await enrol(tx, store.ids, enrolments);
+    const data = accepted.map(({ index, input }) => ({ index, event: input.event }));
+    const errors = first ? [first, ...others].map(toBatchError) : [];
+    const answer = isPermissive ? { data, errors } : { data };
+    await keep(tx, answer);
+    return answer;
+  });
+}
+
+interface AcceptedEvent {
+  index: number;
+  input: BodyOf<'sendEvent'>;
+  eventId: string;
+  contactId: string;
+}
+
+/** Finds what the events name, with as many statements as for one, locks their contacts, and refuses those at fault. */
+async function readEvents(
+  tx: Executor,
+  teamId: string,
+  inputs: readonly (BodyOf<'sendEvent'> | undefined)[],
+): Promise<{ accepted: AcceptedEvent[]; refused: RefusedItem[] }> {
+  const names = new Set(inputs.flatMap((input) => input?.event ?? []));
+  const events = new Map((await findCustomEventsNamed(tx, teamId, [...names])).map((row) => [row.name, row]));
+  const refused: RefusedItem[] = [];
+  const named = inputs.flatMap((input, index) => {
+    let contact: ReturnType<typeof readContactName> | undefined;
+    const refusal =
+      input &&
+      findRefusal(() => {
+        contact = readContactName(readNamedContact(input));
+        mustBeSendable(events.get(input.event), input);
+      });
+    if (refusal) refused.push({ index, refusal });
+    return input && contact && !refusal ? [{ index, input, contact }] : [];
+  });
+  const contacts = await lockContacts(tx, teamId, {
+    ids: named.flatMap(({ contact }) => ('id' in contact ? [contact.id] : [])),
+    emailKeys: named.flatMap(({ contact }) => ('emailKey' in contact ? [contact.emailKey] : [])),
+  });
+  const ids = new Set(contacts.map(({ id }) => id));
+  const byAddress = new Map(contacts.map((row) => [row.email_key, row.id]));
+  const accepted = named.flatMap(({ index, input, contact }): AcceptedEvent[] => {
+    const found = 'id' in contact ? (ids.has(contact.id) ? contact.id : undefined) : byAddress.get(contact.emailKey);
+    const eventId = events.get(input.event)?.id;
+    if (found !== undefined && eventId !== undefined) return [{ index, input, eventId, contactId: found }];
+    refused.push({ index, refusal: fieldNotFound('Contact', input.contact_id === undefined ? 'email' : 'contact_id') });
+    return [];
+  });
+  return { accepted, refused };
+}
+
+function mustBeSendable(event: CustomEventRow | undefined, { payload }: BodyOf<'sendEvent'>): void {
+  if (!event) throw fieldNotFound('Event', 'event');
+  const fault = findPayloadFault(payload ?? {}, event.payload_schema);
+  if (fault) throw fault;
+}
+
+const fieldNotFound = (what: string, path: string): Refusal => {
+  const say = `${what} not found.`;
+  return refuse('not_found', { say, errors: [{ path, message: say }] });
+};
 
 /** Returns the id or the address of the contact that a body names; throws if it names none or both. */
 export function readNamedContact({ contact_id: id, email }: Pick<BodyOf<'sendEvent'>, 'contact_id' | 'email'>): string {

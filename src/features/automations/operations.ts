@@ -18,9 +18,11 @@ import {
   getCustomEvent,
   listCustomEvents,
   sendCustomEvent,
+  sendCustomEvents,
   updateCustomEvent,
 } from './custom-events.ts';
-import { readPage, type OperationTable } from '../../tenancy/access/index.ts';
+import { readIdempotency, type Accept } from '../../mail/accept/index.ts';
+import { readBatch, readPage, type BodyCheck, type OperationTable } from '../../tenancy/access/index.ts';
 import type { World } from '../../platform/world.ts';
 
 export const automations = {
@@ -42,11 +44,27 @@ export const automations = {
   retryAutomationRuns: (ctx, { path, body }) => retryAutomationRuns(ctx, path.automation_id, body),
 } satisfies OperationTable<World>;
 
+interface BatchCtx extends BodyCheck {
+  services: { accept: Pick<Accept, 'writeIdempotently'> };
+}
+
+/** Limit of the events in a batch. Their runs are begun in one transaction. */
+const BATCH_MAX = 1000;
+
 export const customEvents = {
   createEvent: (ctx, { body }) => createCustomEvent(ctx, body),
   listEvents: (ctx, { query }) => listCustomEvents(ctx, readPage(query)),
   sendEvent: (ctx, { body }) => sendCustomEvent(ctx, body),
+  async sendEventBatch(ctx, { body, header }) {
+    const isPermissive = header?.['x-batch-validation'] === 'permissive';
+    const { inputs, refused } = await readBatch(ctx, 'sendEventBatch', { body, max: BATCH_MAX, isPermissive });
+    const operation = isPermissive ? 'sendEventBatch permissive' : 'sendEventBatch';
+    const idempotency = readIdempotency(ctx, header, { operation, said: body });
+    return ctx.services.accept.writeIdempotently(ctx, { idempotency, isGrowing: false }, (keep) =>
+      sendCustomEvents(ctx, inputs, { refused, isPermissive, keep }),
+    );
+  },
   getEvent: (ctx, { path }) => getCustomEvent(ctx, path.identifier),
   updateEvent: (ctx, { path, body }) => updateCustomEvent(ctx, path.identifier, body),
   deleteEvent: (ctx, { path }) => deleteCustomEvent(ctx, path.identifier),
-} satisfies OperationTable<World>;
+} satisfies OperationTable<World, BatchCtx>;

@@ -241,6 +241,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   examinations: 'is written anew by the next examination',
   finding_notices: 'goes by its age',
   findings_told: 'is written anew with the next change',
+  form_sign_up_addresses: 'contains only hashes, which go by their age',
   greylist: 'contains only hashes, which go by their age',
   instance_settings: 'belongs to the installation',
   invoice_series: 'belongs to the installation',

@@ -4,7 +4,7 @@ import { creationTime } from '../../platform/ids.ts';
 import type { World } from '../../platform/world.ts';
 import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
 import type { Asked } from '../../protocol/dsn.ts';
-import type { Ctx } from '../../tenancy/access/index.ts';
+import { refuseAtIndex, type Ctx } from '../../tenancy/access/index.ts';
 import type { EmailDraft } from '../emails/index.ts';
 import { createAcceptPrepared, type AcceptWithRows, type AcceptPrepared } from './accept-prepared.ts';
 import { fetchAttachments, fetchAttachmentsOfEach } from './fetch-attachments.ts';
@@ -25,7 +25,7 @@ import { createSendingGate, mustBeWithinQuota } from './sending-limits.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import { shareBodies, type AcceptedAs, type AcceptedRows } from './accepted-rows.ts';
 import { listMissingFields, type Spooled } from './submitted-message.ts';
-import { refuse, Refusal, type FieldFault } from '../../platform/refusal.ts';
+import { refuse, Refusal } from '../../platform/refusal.ts';
 
 interface BatchOptions {
   /** A bad email is refused alone; `refused` lists the emails whose fields were already found invalid. */
@@ -328,13 +328,13 @@ async function prepareAll(
     try {
       all.push(withinLimit(await prepare(input)));
     } catch (error) {
-      throw error instanceof Refusal ? atIndex(error, index) : error;
+      throw error instanceof Refusal ? refuseAtIndex('Email', { index, refusal: error }) : error;
     }
   });
   const drafts = all.map(({ draft }) => draft);
   if (drafts.some(hasFiles)) await mustBeWithinQuota(world, ctx.teamId, drafts.length);
   const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone: ctx.whenGone });
-  for (const [index, fault] of faults.entries()) if (fault) throw atIndex(fault, index);
+  for (const [index, fault] of faults.entries()) if (fault) throw refuseAtIndex('Email', { index, refusal: fault });
   return { good: all, errors: undefined };
 }
 
@@ -396,21 +396,4 @@ function createBodyLimit({ config }: World): (prepared: Prepared) => Prepared {
       say: `The emails of a batch may have at most ${bytesMax} bytes of html and text together; send fewer emails at once.`,
     });
   };
-}
-
-/** Prefixes a fault with the index of its email. Most messages begin with the field, whose full path is named then. */
-const faultAtIndex = ({ path, message }: FieldFault, index: number): FieldFault => ({
-  path: `${index}.${path}`,
-  message: message.startsWith(path) ? `${index}.${message}` : message,
-});
-
-/** Returns the refusal with the index of its email in the batch. */
-function atIndex(refusal: Refusal, index: number): Refusal {
-  const { errors, details } = refusal;
-  return refuse(refusal.errorName, {
-    status: refusal.status,
-    say: `Email ${index}: ${refusal.message}`,
-    ...(errors ? { errors: errors.map((fault) => faultAtIndex(fault, index)) } : {}),
-    ...(details ? { details } : {}),
-  });
 }

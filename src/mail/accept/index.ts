@@ -20,4 +20,4 @@ export {
   type ResolvedTemplate,
   type TemplateUse,
 } from './template-hooks.ts';
-export { countAppSends, countAsRecipient, type AppOfPerson } from './sending-limits.ts';
+export { countAppSends, countAsRecipients, type AppOfPerson } from './sending-limits.ts';

@@ -104,27 +104,39 @@ export async function uncountItems(tx: Executor, items: readonly Item[], now: nu
 }
 
 /**
- * Makes a call of an app that may start mail to one person, and counts it as one recipient unless it is refused. Throws
- * without making it if the app has reached a limit.
+ * Makes a call of an app that may start mail to `count` people, and counts them as recipients, without those whose items
+ * are refused. Throws without making it if the app has reached a limit.
  */
-export async function countAsRecipient<T>(ctx: Ctx, make: () => Promise<T>): Promise<T> {
+export async function countAsRecipients<T>(ctx: Ctx, count: number, make: () => Promise<T>): Promise<T> {
   const { store } = ctx;
   const app = findCountedApp(ctx);
   if (!app) return make();
-  const item = { app, emails: [{ recipients: 1 }] };
+  const item = { app, emails: [{ recipients: count }] };
   const now = store.clock.now();
   const refusals = await store.db.tx((tx) => refuseBeyondApps(tx, [item], now));
   const refusal = refusals.get(item);
   if (refusal) throw refusal;
-  try {
-    return await make();
-  } catch (error) {
+  const uncount = async (recipients: number): Promise<void> => {
     // On a new day the count has begun anew.
     const isSameDay = Math.floor(store.clock.now() / DAY_MS) === Math.floor(now / DAY_MS);
-    if (error instanceof Refusal && isSameDay) await store.db.tx((tx) => uncountItems(tx, [item], now));
+    const refused = { app, emails: [{ recipients }] };
+    if (isSameDay && recipients > 0) await store.db.tx((tx) => uncountItems(tx, [refused], now));
+  };
+  try {
+    const made = await make();
+    await uncount(countRefused(made));
+    return made;
+  } catch (error) {
+    if (error instanceof Refusal) await uncount(count);
     throw error;
   }
 }
+
+/** Counts the items that a permissive batch has refused. */
+const countRefused = (made: unknown): number => {
+  const { errors } = (typeof made === 'object' && made !== null ? made : {}) as { errors?: unknown };
+  return Array.isArray(errors) ? errors.length : 0;
+};
 
 const tooMany = ({ max, used, wanted, until }: { max: number; used: number; wanted: number; until: number }): Refusal =>
   refuse('daily_quota_exceeded', {

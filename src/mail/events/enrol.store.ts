@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { nextTurn } from '../../platform/clock.ts';
 import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
@@ -103,7 +104,16 @@ export async function enrol(
       .map((automation) => ({ enrolment, automation })),
   );
   if (wanted.length === 0) return [];
-  const outcomes = await begin(tx, ids, wanted);
+  const together = numberBatch(ids.uuid());
+  const counts = Map.groupBy(wanted, ({ automation }) => automation.id);
+  const isBulk = (automationId: string): boolean => (counts.get(automationId)?.length ?? 0) >= BULK_MIN;
+  const bulkBatch = (automationId: string): number => (isBulk(automationId) ? together : 0);
+  const outcomes: Outcome[] = [];
+  for (let from = 0; from < wanted.length; from += RUNS_A_TURN) {
+    // A transaction of many runs would keep the event loop from everything else.
+    if (from > 0) await nextTurn();
+    outcomes.push(...(await begin(tx, ids, wanted.slice(from, from + RUNS_A_TURN), bulkBatch)));
+  }
   const refused = outcomes.flatMap(({ automationId, contactId, at, refused: reason }) =>
     reason === undefined ? [] : [{ automationId, contactId, at, reason }],
   );
@@ -123,6 +133,9 @@ export async function listStartingAtEvent(db: Executor, teamId: string, eventId:
   const sql = `select id from automations where team_id = ? and trigger_event_id = ? and status = 'enabled' and deleted_at is null`;
   return (await db.all<{ id: string }>(sql, [teamId, eventId])).map(({ id }) => id);
 }
+
+/** Few enough that inserting them takes a few milliseconds. */
+const RUNS_A_TURN = 400;
 
 /**
  * Enrols by recorded events of contacts, and of emails that went to a contact, except for opens and clicks by machines.
@@ -203,8 +216,16 @@ interface Wanted {
   automation: Starting;
 }
 
-/** Begins runs. A run that exceeds a limit is recorded as `cancelled`, with the reason. */
-async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<Outcome[]> {
+/**
+ * Begins runs. A run that exceeds a limit is recorded as `cancelled`, with the reason. `bulkBatch` returns the batch of
+ * an automation's runs that are not of a batch by themselves.
+ */
+async function begin(
+  tx: Executor,
+  ids: Ids,
+  asked: readonly Wanted[],
+  bulkBatch: (automationId: string) => number,
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const refuse = ({ enrolment: { contactId, at }, automation }: Wanted, refused: RefusalReason): void =>
     void outcomes.push({ automationId: automation.id, contactId, at, refused });
@@ -214,7 +235,7 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
   const before = await begunOfLate(tx, wanted);
   const here = new Map<string, { at: number; isCut: boolean }[]>();
   const entries: Value[][] = [];
-  const runs = wanted.flatMap((one): { automationId: string; isRefused: boolean; batch: number; row: Value[] }[] => {
+  const runs = wanted.flatMap((one): { automationId: string; batch: number; row: Value[] }[] => {
     const { enrolment, automation } = one;
     const { teamId, contactId, payload, at, depth = 0 } = enrolment;
     const pair = toPairKey(contactId, automation.id);
@@ -227,24 +248,17 @@ async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<
     here.set(pair, [...late, { at, isCut: why !== undefined }]);
     if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
     const said = payload === undefined ? null : JSON.stringify(payload);
-    const isRefused = why !== undefined;
-    const end = isRefused ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
+    const end = why !== undefined ? ['cancelled', at, at, depth, at, why] : ['running', at, at, depth, null, null];
     const runId = ids.uuid();
     if (why === undefined) outcomes.push({ automationId: automation.id, contactId, at, runId });
     const row: Value[] = [runId, teamId, automation.id, automation.version, contactId, said, ...end];
     // It is not known here whether the runs that led to it were many: the runs of each depth are a batch.
     const batch = enrolment.batch ?? Math.min(depth, BATCHES);
-    return [{ automationId: automation.id, isRefused, batch, row }];
+    return [{ automationId: automation.id, batch, row }];
   });
   const entry = ['automation_id', 'contact_id', 'created_at'];
   if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
-  const begun = Map.groupBy(
-    runs.filter(({ isRefused }) => !isRefused),
-    ({ automationId }) => automationId,
-  );
-  const isBulk = (automationId: string): boolean => (begun.get(automationId)?.length ?? 0) >= BULK_MIN;
-  const together = numberBatch(ids.uuid());
-  const rows = runs.map(({ automationId, batch, row }) => [...row, batch || (isBulk(automationId) ? together : 0)]);
+  const rows = runs.map(({ automationId, batch, row }) => [...row, batch || bulkBatch(automationId)]);
   if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
   return outcomes;
 }

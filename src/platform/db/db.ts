@@ -85,7 +85,10 @@ export interface Hearing {
 }
 
 export interface Db extends Executor {
-  /** Runs one transaction; `work` must await only this transaction's own statements. */
+  /**
+   * Runs one transaction; `work` must await only this transaction's own statements, and `nextTurn` between the parts of a
+   * long one.
+   */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /** Same as tx, but does not wait for the disk: a power failure may undo it. A crash of the process alone does not. */
   txUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T>;

@@ -1,5 +1,4 @@
-import { countAsRecipient } from '../../mail/accept/index.ts';
-import { checksItsOwnBody } from '../../mail/operations.ts';
+import { countAsRecipients } from '../../mail/accept/index.ts';
 import { Answered } from '../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
@@ -30,8 +29,10 @@ import {
   countsAsRecipient,
   decideAdmission,
   asksForWriter,
+  isBatch,
   computeEffect,
   type Actor,
+  type BodyCheck,
   type Ctx,
 } from '../../tenancy/access/index.ts';
 import { readBearer, createBrowser } from './authenticators.ts';
@@ -165,7 +166,7 @@ export function createRunner(
     if ('answered' in held) return held.answered;
     try {
       if (!held.isCounted) return await run(checked, page);
-      return await countAsRecipient(createCtx(checked) as Ctx, () => run(checked, page));
+      return await countAsRecipients(createCtx(checked) as Ctx, countItems(checked), () => run(checked, page));
     } catch (error) {
       // Only the transaction that counts the recipients of a day knows that these are too many to send without approval.
       const actor = checked.caller?.actor;
@@ -202,6 +203,9 @@ function createApprovedRunner(
     return answered;
   };
 }
+
+/** Counts the people that a call may start mail to: those of a batch, or one. */
+const countItems = ({ body: { value } }: CheckedRequest): number => (Array.isArray(value) ? value.length : 1);
 
 function callReader({ parameters: declared }: OperationValidators): (checked: CheckedRequest) => AnyCall {
   const headerNames = declared.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
@@ -333,7 +337,7 @@ export function whenCallerGone({ raw: { socket } }: FastifyRequest, reply: Fasti
 
 /**
  * Keeps an app to the limits of its grant, whichever port it comes through: refuses calls beyond a limit, and holds
- * those that a person has to approve. Returns whether a call that may proceed counts as a recipient of the app.
+ * those that a person has to approve. Returns whether the items of a call that may proceed count as recipients of the app.
  */
 async function holdIfRequired(
   operation: OperationValidators,
@@ -343,7 +347,7 @@ async function holdIfRequired(
   if (caller?.actor.kind !== 'oauth_grant') return { isCounted: false };
   const { actor } = caller;
   const { operationId, method } = operation;
-  const checksItself = checksItsOwnBody.has(operationId);
+  const checksItself = isBatch(operationId);
   if (checksItself) operation.variants.normalizeBody(body.value);
   const call = { operationId, path, query, header, body: body.value };
   const isOwn = asksForWriter(operation) && (await changesOwnWork({ ...(createCtx() as Ctx), actor }, call));
@@ -375,8 +379,7 @@ async function holdCall(
   }
   // A person only sees calls that can be made: in a batch that waits no entry is at fault, even if a permissive one
   // would send the others.
-  if (checksItsOwnBody.has(operationId))
-    (ctx as Ctx & Pick<OperationCtx, 'checkBody'>).checkBody('sendBatch', body.value);
+  if (isBatch(operationId)) (ctx as Ctx & BodyCheck).checkBody(operationId, body.value);
   const inWorld = ctx as typeof ctx & Ctx<World>;
   const { files } = await fetchCallFiles(inWorld, call);
   return proposeCall(inWorld, call, { files, review: (one, held) => reviewCall(inWorld, one, held) });

@@ -9,8 +9,7 @@ import {
 } from '../../contract/index.ts';
 import type { World } from '../../platform/world.ts';
 import { notFound } from '../../platform/refusal.ts';
-import { checksItsOwnBody } from '../../mail/operations.ts';
-import { authorize } from '../../tenancy/access/index.ts';
+import { authorize, isBatch } from '../../tenancy/access/index.ts';
 import { createKeyUse } from '../../tenancy/api-keys/index.ts';
 import { rateLimited, setRateHeaders } from './answers.ts';
 import { createAnswerer, mustHaveAnswerer, type Answerer } from './answerer.ts';
@@ -243,7 +242,7 @@ function readBody(
   }
   if (caller) caller.body = body.value;
   const isJson = operation.method !== 'get' && takesJson(operation);
-  if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) {
+  if (isJson && !isOfOauth(operation) && !isBatch(operation.operationId)) {
     checkBody(operation, body, callParameters(request).path);
   }
   return body;

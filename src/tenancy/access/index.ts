@@ -23,6 +23,16 @@ export {
   authorizeFields,
   mustMayAlter,
 } from './access.ts';
+export {
+  findRefusal,
+  isBatch,
+  readBatch,
+  refuseAtIndex,
+  refuseBatch,
+  toBatchError,
+  type BodyCheck,
+  type RefusedItem,
+} from './batch.ts';
 export { asksForWriter, computeEffect, computeLeastEffect } from './effect.ts';
 export {
   countsAsRecipient,

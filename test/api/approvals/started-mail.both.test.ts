@@ -122,6 +122,39 @@ it('emails, events and contacts of an app count towards one approval_above', asy
   expect(outcome(await stage.call(token, 'POST', '/emails', { ...email, to: newAddress() }))).toBe(HELD);
 });
 
+it('each item of a batch of an app counts towards approval_above, and a batch beyond it waits as a whole', async () => {
+  const token = await tokenFor(5);
+  const name = newName();
+  await stage.desk.call('POST', '/events', { name });
+  const contacts = Array.from({ length: 3 }, () => ({ email: newAddress() }));
+  const events = contacts.map(({ email }) => ({ event: name, email }));
+  expect(outcome(await stage.call(token, 'POST', '/contacts/batch', contacts))).toBe('201');
+  const held = await stage.call(token, 'POST', '/events/send/batch', events);
+  expect(outcome(held)).toBe(HELD);
+  expect(outcome(await stage.call(token, 'POST', '/events/send/batch', events.slice(0, 2)))).toBe('202');
+  expect(outcome(await stage.call(token, 'POST', '/contacts/batch', [{ email: newAddress() }]))).toBe(HELD);
+  const shown = await stage.owner.call('GET', `/approvals/${held.body.details.approval_id}`);
+  expect(
+    shown.body.content.changes.map(({ field, after }: { field: string; after: object }) => [field, after]),
+  ).toEqual(events.map((event, index) => [String(index), event]));
+  const approved = await stage.owner.call('POST', `/approvals/${held.body.details.approval_id}/approve`, {});
+  expect([approved.status, approved.body.status, approved.body.result.data.length]).toEqual([200, 'done', 3]);
+});
+
+it('items of a permissive batch that are refused do not count towards approval_above', async () => {
+  const token = await tokenFor(3);
+  const permissive = { 'x-batch-validation': 'permissive' };
+  const items = [{ email: newAddress() }, { email: 'nobody' }, { email: newAddress(), properties: { none: 1 } }];
+  expect(outcome(await stage.call(token, 'POST', '/contacts/batch', items, permissive))).toBe('201');
+  expect(
+    outcome(await stage.call(token, 'POST', '/contacts/batch', [{ email: 'nobody' }, { email: 'none' }])),
+  ).toContain('400');
+  expect(
+    outcome(await stage.call(token, 'POST', '/contacts/batch', [{ email: newAddress() }, { email: newAddress() }])),
+  ).toBe('201');
+  expect(outcome(await stage.call(token, 'POST', '/contacts', { email: newAddress() }))).toBe(HELD);
+});
+
 it('a call that is refused does not count towards approval_above', async () => {
   const token = await tokenFor(1);
   const absent = '/contacts/absent@example.org';

@@ -51,6 +51,7 @@ export const unaudited: Record<string, string> = {
   updateInboxDraft: 'as createInboxDraft',
   deleteInboxDraft: 'as createInboxDraft',
   createContact: 'one person, by applications at any rate: GET /contacts/{contact}/activity',
+  createContactBatch: 'as createContact, for each',
   updateContact: 'as createContact',
   deleteContact: 'as createContact; contact.deleted tells it',
   createAudienceContact: 'createContact under its older name',
@@ -63,6 +64,7 @@ export const unaudited: Record<string, string> = {
   examineInstallation: 'looks at the machine; what it finds is told by GET /operator/findings',
   createAutomationRun: 'names one contact and its data; what it starts is GET /automations/{automation_id}/runs',
   sendEvent: 'by applications at any rate; what it starts is GET /automations/{automation_id}/runs',
+  sendEventBatch: 'as sendEvent, for each',
   replayWebhookEvent: 'the same event once more: GET /webhooks/{id}/events',
   triggerWebhook: 'an event that never happened, marked as such in the outbox',
 };

@@ -252,4 +252,21 @@ describe('the properties that a column map names', () => {
     expect(await listTypes(team)).toEqual({ vip: 'string' });
     expect((await fetchContact(team, 'b299@example.org')).properties).toEqual({ vip: 'b' });
   });
+
+  it('are never more than 200, however many imports declare them at once', async () => {
+    const team = await scene.team();
+    for (let n = 0; n < 197; n++) await call(team, 'POST', '/contact-properties', { key: `p${n}`, type: 'string' });
+    const uploads = Array.from({ length: 8 }, (_, n) => {
+      const map = { properties: { [`new${n}`]: { column: 'VIP', type: 'string' } } };
+      return uploadIn(scene, team, `email,VIP\nc${n}@example.org,gold\n`, { column_map: map });
+    });
+    const ids = (await Promise.all(uploads)).map(({ body }) => body.id as string);
+    await scene.settled();
+    const imports = await Promise.all(ids.map((id) => fetchImport(team, id)));
+    expect(imports.filter(({ status }) => status === 'completed')).toHaveLength(3);
+    expect((await call(team, 'POST', '/contact-properties', { key: 'more', type: 'string' })).status).toBe(422);
+    const refused = imports.find(({ status }) => status === 'failed');
+    const { data } = await fetchFailures(team, refused?.id as string);
+    expect(data).toMatchObject([{ reason: expect.stringContaining('at most 200 properties') }]);
+  });
 });

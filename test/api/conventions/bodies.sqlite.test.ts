@@ -174,8 +174,10 @@ describe('request bodies', () => {
       const requiresNothing = [
         '/team',
         '/dns/configure',
+        '/duplicate',
         '/send',
         '/{automation_id}',
+        '/skip',
         '/subject-lines',
         '/reject',
         '/{oauth_grant_id}',

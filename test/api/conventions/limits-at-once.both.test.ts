@@ -112,13 +112,6 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
     },
   },
   {
-    what: 'contact properties that imports declare',
-    async prepare(team) {
-      await fillProperties(team);
-      return (n) => upload(team, { email: 'Mail', properties: { [`new${n}`]: { column: 'Column', type: 'string' } } });
-    },
-  },
-  {
     what: 'imports that wait',
     async prepare(team) {
       for (const _ of countTo(20 - LEFT)) expect(await upload(team, { email: 'Mail' })).toBe(201);

@@ -221,8 +221,8 @@ describe.each(listed)(`paging through ${COUNT} $family`, (list) => {
   beforeAll(async () => {
     team = await scene.team();
     const other = await scene.team();
+    if (list.family === 'emails' || list.family === 'forms') kept.domain = (await team.domain()).name;
     if (list.family === 'emails') {
-      kept.domain = (await team.domain()).name;
       kept.sendingKey = await team.sendingKey();
       const { body } = await scene.api('GET', '/api-keys?permission=sending_access', { key: team.key });
       kept.sendingKeyId = body.data[0].id;

@@ -135,6 +135,7 @@ const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   ),
   listAudit: ['admin', 'names people with the addresses that they came from'],
   previewBroadcast: ['viewer', 'reads, with more to say than fits a query'],
+  exportPerson: ['admin', 'has everything that the team knows about a person'],
   dryRunAutomation: ['viewer', 'reads, with more to say than fits a query'],
 };
 const ADMIN_PATHS = /^\/(?:api-keys|domains|inbound-rules|webhooks|teams?)(?:\/|$)/;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { audiencePage, countAudience, countAudiences } from '../../../src/features/audience/contacts/audience.store.ts';
 import { filteredContacts } from '../../../src/features/audience/contacts/find-contact.ts';
 import { findContactsByIds } from '../../../src/features/audience/contacts/contacts.store.ts';
-import { createContact } from '../../../src/features/audience/contacts/change-contact.ts';
+import { createContact } from '../../../src/features/audience/contacts/create-contacts.ts';
 import { declaredFor } from '../../../src/features/audience/segments/segments.ts';
 import {
   hashLink,

@@ -1,38 +1,25 @@
 import { defineHook } from '../../../platform/hook.ts';
-import type { CreateContactRequest, UpdateContactRequest } from '../../../contract/index.ts';
+import type { UpdateContactRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { refuse, notFound } from '../../../platform/refusal.ts';
+import { notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
 import {
   declaredProperties,
   forgetProperty,
   nextDeletedProperty,
-  type PropertyRow,
 } from '../contact-properties/contact-properties.store.ts';
-import { readSegmentIds } from '../segments/segments.ts';
 import { removeMemberships, removeMembersOfDeleted } from '../segments/segments.store.ts';
-import { liveTopics, removeChoices, type TopicRow } from '../topics/topics.store.ts';
-import { readChoices, type Choice } from '../topics/topics.ts';
+import { removeChoices } from '../topics/topics.store.ts';
 import { removeConfirmations } from '../topics/confirmations.store.ts';
-import { addToContactCount, loadPlan } from '../../../tenancy/usage/index.ts';
-import { chooseByApi, applyErasedOptOuts, askAnew, copyToAddress, readDecider } from './consent.ts';
-import { recordConsent, type Decider } from './consent.store.ts';
+import { addToContactCount } from '../../../tenancy/usage/index.ts';
+import { askAnew, copyToAddress, readDecider } from './consent.ts';
 import { eraseHistory } from './contact-history.store.ts';
-import { findContact, insertContacts, removeContactRow, type ContactRow } from './contacts.store.ts';
-import {
-  segmentNamed,
-  indexedValues,
-  mergeValues,
-  readEmail,
-  contactNamed,
-  contactOfSegment,
-  readPropertyValues,
-} from './find-contact.ts';
+import { removeContactRow } from './contacts.store.ts';
+import { indexedValues, readEmail, contactNamed, contactOfSegment, readPropertyValues } from './find-contact.ts';
 import { removeCountsOfDeletedEvents, removeEngagement } from './engagement.store.ts';
-import { joinSegments } from './segment-members.ts';
-import { newContact, recordContactEvent, writeChange, contactData } from './write-contact.ts';
-import { addValues, removeValues, removeSomeValues } from './values.store.ts';
+import { recordContactEvent, writeChange, contactData } from './write-contact.ts';
+import { removeValues, removeSomeValues } from './values.store.ts';
 import { eraseEvents, recordEvents } from '../../../mail/events/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 
@@ -138,90 +125,4 @@ export async function updateContact(
     return before.id;
   });
   return { object: 'contact' as const, id };
-}
-
-interface Wanted {
-  email: string;
-  input: CreateContactRequest;
-  declared: PropertyRow[];
-  segmentIds: string[];
-  choices: Choice[];
-  live: TopicRow[];
-  by: Decider;
-}
-
-export function createContact(ctx: Ctx, input: CreateContactRequest) {
-  return createIn(ctx, input, undefined);
-}
-
-export function createAudienceContact(ctx: Ctx, segment: string, input: CreateContactRequest) {
-  return createIn(ctx, input, segment);
-}
-
-async function createIn({ store, teamId, actor }: Ctx, input: CreateContactRequest, segment: string | undefined) {
-  const email = readEmail(input.email);
-  const id = await store.db.tx(async (tx) => {
-    if (segment !== undefined) await segmentNamed(tx, teamId, segment);
-    const live = input.topics ? await liveTopics(tx, teamId) : [];
-    const wanted: Wanted = {
-      email,
-      input,
-      declared: await declaredProperties(tx, teamId),
-      segmentIds: await readSegmentIds(tx, teamId, segment === undefined ? (input.segments ?? []) : [segment]),
-      choices: readChoices(input.topics ?? [], live),
-      live,
-      by: readDecider(actor),
-    };
-    return createOrUpdate(store, tx, teamId, wanted);
-  });
-  return { object: 'contact' as const, id };
-}
-
-/** Creates a contact. An address that already has a contact is updated, and never subscribed again. */
-async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted: Wanted): Promise<string> {
-  const { input, declared, email } = wanted;
-  const fresh = newContact(store, teamId, {
-    email,
-    first_name: input.first_name ?? null,
-    last_name: input.last_name ?? null,
-    unsubscribed: input.unsubscribed ?? false,
-    values: mergeValues({}, input.properties ?? {}, declared),
-  });
-  const isNew = (await insertContacts(tx, [fresh])) === 1;
-  const before = isNew ? undefined : await findContact(tx, teamId, { emailKey: fresh.email_key }, true);
-  const row = before ? await update(store, tx, before, wanted) : await begin(store, tx, fresh, wanted);
-  await joinSegments(store, tx, row, wanted.segmentIds);
-  await chooseByApi(store, tx, row, wanted);
-  await recordContactEvent(store, tx, before ? 'contact.updated' : 'contact.created', row);
-  if (!before) await mustHaveRoom(store, tx, teamId);
-  return row.id;
-}
-
-async function begin(
-  store: Store,
-  tx: Executor,
-  row: ContactRow,
-  { input, declared, by }: Wanted,
-): Promise<ContactRow> {
-  await addValues(tx, indexedValues(row.id, mergeValues({}, input.properties ?? {}, declared), declared));
-  if (row.unsubscribed === 1)
-    await recordConsent(store, tx, { source: 'api', by }, [{ contact: row, action: 'unsubscribed' }]);
-  const [begun = row] = await applyErasedOptOuts(store, tx, [row], { hasConsent: input.unsubscribed === false, by });
-  return begun;
-}
-
-function update(store: Store, tx: Executor, before: ContactRow, { input, declared, by }: Wanted): Promise<ContactRow> {
-  const { first_name, last_name, properties, unsubscribed } = input;
-  const change = { first_name, last_name, properties, ...(unsubscribed === true ? { unsubscribed } : {}) };
-  return writeChange(store, tx, { before, change, declared, source: 'api', by });
-}
-
-/** Counts a new contact. Throws if it exceeds the limit of the plan. */
-export async function mustHaveRoom(store: Store, tx: Executor, teamId: string): Promise<void> {
-  const { contact_limit: limit } = await loadPlan(store, tx, teamId);
-  if ((await addToContactCount(tx, teamId, 1)) <= limit) return;
-  throw refuse('validation_error', {
-    status: 422,
-    say: `The plan's limit of ${limit} contacts is reached; delete some or choose a larger plan.`,
-  });
 }

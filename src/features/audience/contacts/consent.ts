@@ -7,7 +7,12 @@ import { declaredProperties } from '../contact-properties/contact-properties.sto
 import { emailRowsByIds, recordEmailEvents } from '../../../mail/emails/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { listChoices, liveTopics, listTopicRows, type TopicRow } from '../topics/topics.store.ts';
-import { forgetConfirmations, listConfirmations, writeConfirmations } from '../topics/confirmations.store.ts';
+import {
+  forgetConfirmations,
+  forgetConfirmationsOfEach,
+  listConfirmations,
+  writeConfirmations,
+} from '../topics/confirmations.store.ts';
 import { readChoices, type Choice } from '../topics/topics.ts';
 import {
   optOutsAmong,
@@ -163,28 +168,45 @@ export async function chooseByApi(
   store: Store,
   tx: Executor,
   contact: ContactRow,
-  {
-    choices,
-    live,
-    by,
-    depth = 0,
-  }: { choices: readonly Choice[]; live: readonly TopicRow[]; by: Decider; depth?: number },
+  { choices, live, by, depth }: { choices: readonly Choice[]; live: readonly TopicRow[]; by: Decider; depth?: number },
 ): Promise<Choice[]> {
-  if (choices.length === 0) return [];
+  const [chosen = []] = await chooseAllByApi(store, tx, [{ contact, choices }], { live, by, depth });
+  return chosen;
+}
+
+/** Writes the choices of different contacts, as `chooseByApi` does, and returns those in effect in the same order. */
+export async function chooseAllByApi(
+  store: Store,
+  tx: Executor,
+  choosing: readonly { contact: ContactRow; choices: readonly Choice[] }[],
+  { live, by, depth = 0 }: { live: readonly TopicRow[]; by: Decider; depth?: number | undefined },
+): Promise<Choice[][]> {
+  if (choosing.every(({ choices }) => choices.length === 0)) return choosing.map(() => []);
   const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
-  const chosen = asking.size === 0 ? new Map<string, string>() : await chosenBy(tx, contact.id);
-  const waits = ({ id, subscription }: Choice): boolean =>
-    subscription === 'opt_in' && asking.has(id) && chosen.get(id) !== 'opt_in';
-  const written = choices.filter((choice) => !waits(choice));
-  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api', by, depth });
-  await forgetConfirmations(
-    tx,
-    contact.id,
-    written.map(({ id }) => id),
+  const ids = choosing.map(({ contact }) => contact.id);
+  const before = asking.size === 0 ? [] : await listChoices(tx, ids);
+  const optedIn = new Set(
+    before.filter((row) => row.subscription === 'opt_in').map((row) => `${row.contact_id} ${row.topic_id}`),
   );
-  const asked = choices.filter(waits).map(({ id }) => id);
-  if (asked.length > 0) await ask(store, tx, contact, asked);
-  return choices.map((choice) => (waits(choice) ? { id: choice.id, subscription: 'opt_out' } : choice));
+  const waits = ({ id: contactId }: ContactRow, { id, subscription }: Choice): boolean =>
+    subscription === 'opt_in' && asking.has(id) && !optedIn.has(`${contactId} ${id}`);
+  const written = choosing.map(({ contact, choices }) => ({
+    contact,
+    choices: choices.filter((choice) => !waits(contact, choice)),
+  }));
+  const decisions = written.flatMap(({ contact, choices }) => decisionsFor([contact], choices));
+  await chooseTopics(store, tx, decisions, { source: 'api', by, depth });
+  await forgetConfirmationsOfEach(
+    tx,
+    decisions.map(({ contact, choice }) => ({ contact_id: contact.id, topic_id: choice.id })),
+  );
+  for (const { contact, choices } of choosing) {
+    const asked = choices.filter((choice) => waits(contact, choice)).map(({ id }) => id);
+    if (asked.length > 0) await ask(store, tx, contact, asked);
+  }
+  return choosing.map(({ contact, choices }) =>
+    choices.map((choice) => (waits(contact, choice) ? { id: choice.id, subscription: 'opt_out' } : choice)),
+  );
 }
 
 async function ask(store: Store, tx: Executor, contact: ContactRow, topicIds: readonly string[]): Promise<void> {

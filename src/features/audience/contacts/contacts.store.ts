@@ -102,6 +102,22 @@ export function findContactsByKeys(db: Executor, teamId: string, emailKeys: read
   return db.all<ContactRow>(sql, [teamId, among.value]);
 }
 
+/** Returns the contacts with these ids and addresses, locked until the end of the transaction. */
+export async function lockContacts(
+  tx: Executor,
+  teamId: string,
+  { ids, emailKeys }: { ids: readonly string[]; emailKeys: readonly string[] },
+): Promise<Pick<ContactRow, 'id' | 'email_key'>[]> {
+  const index = tx.dialect === 'pg' ? '' : ' indexed by contacts_email';
+  const amongKeys = textsIn(tx.dialect, 'email_key', emailKeys);
+  const sql = `select id from contacts${index} where team_id = ? and ${amongKeys.sql}`;
+  const named = emailKeys.length === 0 ? [] : await tx.all<{ id: string }>(sql, [teamId, amongKeys.value]);
+  const among = uuidsIn(tx.dialect, 'id', [...new Set([...ids, ...named.map(({ id }) => id)])]);
+  // All transactions lock the rows in the same order, so that they cannot deadlock.
+  const order = tx.dialect === 'pg' ? ` order by id${held(tx, true)}` : '';
+  return tx.all(`select id, email_key from contacts where team_id = ? and ${among.sql}${order}`, [teamId, among.value]);
+}
+
 /** Counts which of these addresses are contacts. */
 export async function countContactsByKeys(db: Executor, teamId: string, emailKeys: readonly string[]): Promise<number> {
   const among = textsIn(db.dialect, 'email_key', emailKeys);

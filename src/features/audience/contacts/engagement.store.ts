@@ -142,16 +142,25 @@ async function recordLinks(tx: Executor, events: readonly EmailEvent[]): Promise
 }
 
 /** Counts a custom event that was received for a contact, in a transaction that holds the contact. */
-export async function countCustomEvent(
+export async function countCustomEvents(
   tx: Executor,
-  { eventId, contactId, at }: { eventId: string; contactId: string; at: number },
+  events: readonly { eventId: string; contactId: string; at: number }[],
 ): Promise<void> {
+  // One statement may change a row once, and all transactions write rows in the same order.
+  const received = new Map<string, { row: [string, string, number, number] }>();
+  for (const { eventId, contactId, at } of events) {
+    const key = `${eventId} ${contactId}`;
+    const [, , lastAt, count] = received.get(key)?.row ?? [eventId, contactId, at, 0];
+    received.set(key, { row: [eventId, contactId, Math.max(lastAt, at), count + 1] });
+  }
+  const rows = [...received.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, { row }]) => row);
+  if (rows.length === 0) return;
   const later = tx.dialect === 'pg' ? 'greatest' : 'max';
   await tx.insertMany(
     'contact_custom_events',
     ['custom_event_id', 'contact_id', 'last_at', 'count'],
-    [[eventId, contactId, at, 1]],
-    `on conflict (custom_event_id, contact_id) do update set count = contact_custom_events.count + 1,
+    rows,
+    `on conflict (custom_event_id, contact_id) do update set count = contact_custom_events.count + excluded.count,
       last_at = ${later}(contact_custom_events.last_at, excluded.last_at)`,
   );
 }

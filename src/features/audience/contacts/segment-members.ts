@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { removeMember, addMembers, liveSegments } from '../segments/segments.store.ts';
+import { removeMember, addMembers, liveSegments, membersAmong } from '../segments/segments.store.ts';
 import {
   checkedFilter,
   declaredFor,
@@ -54,11 +54,43 @@ export async function joinSegments(
   const enrolments: Enrolment[] = [];
   for (const segmentId of segmentIds) {
     const isNew = (await addMembers(tx, [{ segment_id: segmentId, contact_id: contactId }])) === 1;
-    if (!isNew) continue;
-    const by = { type: 'contact.added_to_segment', segmentId } as const;
-    const payload = { segment_id: segmentId };
-    enrolments.push({ teamId, contactId, by, payload, at: store.clock.now(), depth });
+    if (isNew) enrolments.push(enrolMember(store, { teamId, contactId, segmentId, depth }));
   }
+  await enrol(tx, store.ids, enrolments);
+}
+
+function enrolMember(
+  { clock }: Store,
+  { segmentId, ...member }: { teamId: string; contactId: string; segmentId: string; depth: number },
+): Enrolment {
+  const by = { type: 'contact.added_to_segment', segmentId } as const;
+  return { ...member, by, payload: { segment_id: segmentId }, at: clock.now() };
+}
+
+/**
+ * Adds different contacts of a team to segments, as `joinSegments` does, with a few statements. The transaction must have
+ * locked the contacts, so that no other one can add them in between.
+ */
+export async function joinAll(
+  store: Store,
+  tx: Executor,
+  joining: readonly { contact: ContactRow; segmentIds: readonly string[] }[],
+): Promise<void> {
+  const wanted = joining.flatMap(({ contact, segmentIds }) =>
+    segmentIds.map((segmentId) => ({ contact, segmentId, key: `${segmentId} ${contact.id}` })),
+  );
+  if (wanted.length === 0) return;
+  const ids = [...new Set(wanted.map(({ contact }) => contact.id))];
+  const before = await membersAmong(tx, ids);
+  const known = new Set(before.map(({ segment_id: segment, contact_id: contact }) => `${segment} ${contact}`));
+  const fresh = [...new Map(wanted.map((one) => [one.key, one])).values()].filter(({ key }) => !known.has(key));
+  await addMembers(
+    tx,
+    fresh.map(({ contact, segmentId }) => ({ segment_id: segmentId, contact_id: contact.id })),
+  );
+  const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, segmentId }) =>
+    enrolMember(store, { teamId, contactId, segmentId, depth: 0 }),
+  );
   await enrol(tx, store.ids, enrolments);
 }
 

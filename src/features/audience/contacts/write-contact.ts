@@ -31,9 +31,12 @@ export interface ContactChange {
   properties?: Readonly<Record<string, unknown>> | undefined;
 }
 
-interface Changing extends ConsentOrigin {
+interface Change {
   before: ContactRow;
   change: ContactChange;
+}
+
+interface Changing extends Change, ConsentOrigin {
   declared: readonly PropertyRow[];
 }
 
@@ -43,24 +46,51 @@ export async function writeChange(
   tx: Executor,
   { before, change, declared, ...origin }: Changing,
 ): Promise<ContactRow> {
-  const values = mergeValues(readPropertyValues(before), change.properties ?? {}, declared);
+  const [after = before] = await writeChanges(store, tx, [{ before, change }], { declared, origin });
+  return after;
+}
+
+/** Writes changes of different contacts, as `writeChange` does, and returns the contacts in the same order. */
+export async function writeChanges(
+  store: Store,
+  tx: Executor,
+  changes: readonly Change[],
+  { declared, origin }: { declared: readonly PropertyRow[]; origin: ConsentOrigin },
+): Promise<ContactRow[]> {
+  if (changes.length === 0) return [];
+  const written = changes.map(({ before, change }) => ({
+    before,
+    after: applyChange(store, before, change, declared),
+  }));
+  const rows = written.map(({ after }) => after);
+  await updateContactRows(tx, rows).catch((error: unknown) => {
+    throw isUniqueViolation(error) ? emailTaken() : error;
+  });
+  await reindex(tx, written, declared);
+  const decided = written
+    .filter(({ before, after }) => after.unsubscribed !== before.unsubscribed)
+    .map(({ after }): Consent => ({
+      contact: after,
+      action: after.unsubscribed === 1 ? 'unsubscribed' : 'resubscribed',
+    }));
+  await recordConsent(store, tx, origin, decided);
+  return rows;
+}
+
+function applyChange(
+  store: Store,
+  before: ContactRow,
+  change: ContactChange,
+  declared: readonly PropertyRow[],
+): ContactRow {
   const fields = {
     email: change.email ?? before.email,
     first_name: change.first_name === undefined ? before.first_name : change.first_name,
     last_name: change.last_name === undefined ? before.last_name : change.last_name,
     unsubscribed: change.unsubscribed ?? before.unsubscribed === 1,
-    values,
+    values: mergeValues(readPropertyValues(before), change.properties ?? {}, declared),
   };
-  const after: ContactRow = { ...before, ...toColumns(fields), updated_at: store.clock.now() };
-  await updateContactRows(tx, [after]).catch((error: unknown) => {
-    throw isUniqueViolation(error) ? emailTaken() : error;
-  });
-  await reindex(tx, { before, after, declared });
-  if (after.unsubscribed !== before.unsubscribed) {
-    const action = after.unsubscribed === 1 ? 'unsubscribed' : 'resubscribed';
-    await recordConsent(store, tx, origin, [{ contact: after, action }]);
-  }
-  return after;
+  return { ...before, ...toColumns(fields), updated_at: store.clock.now() };
 }
 
 const emailTaken = () =>
@@ -69,16 +99,25 @@ const emailTaken = () =>
 /** Updates only index entries that differ: most changes leave most values as they are. */
 async function reindex(
   tx: Executor,
-  { before, after, declared }: { before: ContactRow; after: ContactRow; declared: readonly PropertyRow[] },
+  written: readonly { before: ContactRow; after: ContactRow }[],
+  declared: readonly PropertyRow[],
 ): Promise<void> {
-  const former = indexedValues(before.id, readPropertyValues(before), declared);
-  const latter = indexedValues(after.id, readPropertyValues(after), declared);
-  const toKey = (entry: { propertyId: string; value: string | number }) =>
-    JSON.stringify([entry.propertyId, entry.value]);
-  const had = new Set(former?.map(toKey));
-  const has = new Set(latter?.map(toKey));
-  await removeValues(tx, former?.filter((entry) => !has.has(toKey(entry))) ?? []);
-  await addValues(tx, latter?.filter((entry) => !had.has(toKey(entry))) ?? []);
+  const list = (rows: readonly ContactRow[]) =>
+    rows.flatMap((row) => indexedValues(row.id, readPropertyValues(row), declared));
+  const former = list(written.map(({ before }) => before));
+  const latter = list(written.map(({ after }) => after));
+  const toKey = ({ contactId, propertyId, value }: (typeof former)[number]) =>
+    JSON.stringify([contactId, propertyId, value]);
+  const had = new Set(former.map(toKey));
+  const has = new Set(latter.map(toKey));
+  await removeValues(
+    tx,
+    former.filter((entry) => !has.has(toKey(entry))),
+  );
+  await addValues(
+    tx,
+    latter.filter((entry) => !had.has(toKey(entry))),
+  );
 }
 
 /** One contact's choice of one topic. */
@@ -168,16 +207,32 @@ export function newContact(store: Store, teamId: string, fields: ContactFields):
 /**
  * Records an event of a contact together with its current data; `depth` is that of the automation run that causes it.
  */
-export async function recordContactEvent(
+export const recordContactEvent = (
   store: Store,
   tx: Executor,
   type: 'contact.created' | 'contact.updated',
   row: ContactRow,
   depth = 0,
+): Promise<void> => recordContactEvents(store, tx, [{ type, row }], depth);
+
+/** Records events of different contacts of a team, each with the data of its contact. */
+export async function recordContactEvents(
+  store: Store,
+  tx: Executor,
+  events: readonly { type: 'contact.created' | 'contact.updated'; row: ContactRow }[],
+  depth = 0,
 ): Promise<void> {
+  const [first] = events;
+  if (!first) return;
+  const { team_id: teamId } = first.row;
   const at = store.clock.now();
-  const data = await contactData(tx, row, at);
-  await recordEvents(tx, store.ids, [{ teamId: row.team_id, type, subjectId: row.id, data, at, depth }]);
+  const data = await contactsData(tx, teamId, { rows: events.map(({ row }) => row), now: at });
+  const recorded = events.map(({ type, row }) => {
+    const known = data.get(row.id);
+    if (!known) throw new Error(`data of the contact ${row.id} missing`);
+    return { teamId, type, subjectId: row.id, data: known, at, depth };
+  });
+  await recordEvents(tx, store.ids, recorded);
 }
 
 export async function contactData(tx: Executor, row: ContactRow, now: number): Promise<ContactData> {

@@ -216,9 +216,25 @@ export type NamedSegment = string | { id: string };
 
 /** Returns the ids of the segments in a body without duplicates. Throws if one does not belong to the team. */
 export async function readSegmentIds(db: Executor, teamId: string, given: readonly NamedSegment[]): Promise<string[]> {
-  if (given.length === 0) return [];
-  const ids = given.map((one) => (typeof one === 'string' ? one : one.id).toLowerCase());
-  const known = new Set((await liveSegments(db, teamId, ids)).map(({ id }) => id));
+  return pickSegmentIds(given, await findKnownSegments(db, teamId, given));
+}
+
+const toSegmentId = (one: NamedSegment): string => (typeof one === 'string' ? one : one.id).toLowerCase();
+
+/** Returns the ids of those segments that the team has. */
+export async function findKnownSegments(
+  db: Executor,
+  teamId: string,
+  given: readonly NamedSegment[],
+): Promise<ReadonlySet<string>> {
+  if (given.length === 0) return new Set();
+  const rows = await liveSegments(db, teamId, [...new Set(given.map(toSegmentId))]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Returns the ids of the segments in a body, each once. Refuses one that is not among the known ones. */
+export function pickSegmentIds(given: readonly NamedSegment[], known: ReadonlySet<string>): string[] {
+  const ids = given.map(toSegmentId);
   const stray = ids.findIndex((id) => !known.has(id));
   if (stray >= 0) throw invalidField(`segments.${stray}`, `segments.${stray} does not match a segment of this team.`);
   return [...new Set(ids)];

@@ -4,7 +4,7 @@ import type { Store } from '../../../platform/store.ts';
 import type { PreferenceLink } from '../../../protocol/preference-links.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
-import { mustHaveRoom } from '../contacts/change-contact.ts';
+import { mustHaveRoom } from '../contacts/create-contacts.ts';
 import { applyErasedOptOuts, type Preferences } from '../contacts/consent.ts';
 import { hashOfEmail, type ConsentOrigin } from '../contacts/consent.store.ts';
 import { findContact, insertContacts, type ContactRow } from '../contacts/contacts.store.ts';

@@ -52,6 +52,17 @@ export async function forgetConfirmations(tx: Executor, contactId: string, topic
   await tx.run(`delete from topic_confirmations where contact_id = ? and ${among.sql}`, [contactId, among.value]);
 }
 
+export async function forgetConfirmationsOfEach(
+  tx: Executor,
+  pairs: readonly Pick<ConfirmationRow, 'contact_id' | 'topic_id'>[],
+): Promise<void> {
+  if (pairs.length === 0) return;
+  await tx.runEach(
+    'delete from topic_confirmations where contact_id = ? and topic_id = ?',
+    pairs.map((pair) => [pair.contact_id, pair.topic_id]),
+  );
+}
+
 export const removeConfirmations = (tx: Executor, contactId: string): Promise<number> =>
   tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
 

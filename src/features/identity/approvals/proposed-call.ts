@@ -144,10 +144,12 @@ type Filled = (ctx: Ctx, call: ProposedCall) => Promise<string[]>;
 
 const ofPath: Filled = async (_, { path }) => [String(path['segment']).toLowerCase()];
 const ofNew: Filled = async (_, { path, body }) => {
-  const { segments } = (body ?? {}) as { segments?: unknown };
-  const named = (Array.isArray(segments) ? (segments as unknown[]) : []).map((one) =>
-    typeof one === 'object' && one !== null ? (one as { id?: unknown }).id : one,
-  );
+  const items: unknown[] = Array.isArray(body) ? body : [body];
+  const segments = items.flatMap((item) => {
+    const { segments: some } = (item ?? {}) as { segments?: unknown };
+    return Array.isArray(some) ? (some as unknown[]) : [];
+  });
+  const named = segments.map((one) => (typeof one === 'object' && one !== null ? (one as { id?: unknown }).id : one));
   return [
     FILTERED,
     ...[...named, path['segment']].flatMap((one) => (typeof one === 'string' ? [one.toLowerCase()] : [])),
@@ -170,6 +172,7 @@ const FILLS: Readonly<Record<string, Filled>> = {
   removeContactFromSegment: ofPath,
   deleteSegment: ofPath,
   createContact: ofNew,
+  createContactBatch: ofNew,
   createAudienceContact: ofNew,
   updateContact: ofContact,
   updateAudienceContact: ofContact,
@@ -183,6 +186,7 @@ const FILLS: Readonly<Record<string, Filled>> = {
   retryAutomationRun: ofAutomation,
   skipAutomationStep: ofAutomation,
   retryAutomationRuns: ofAutomation,
+  sendEventBatch: ofAutomation,
   createAutomation: ofAutomation,
   updateAutomation: ofAutomation,
   // A condition that names a property or a topic matches other contacts once that is created or deleted.

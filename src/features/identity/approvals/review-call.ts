@@ -577,8 +577,10 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   const read = Object.hasOwn(BEFORE, call.operationId) ? BEFORE[call.operationId] : undefined;
   if (!read) {
     // What is created, or what is done otherwise, unless it is shown as a message.
-    const isShown = messages.length > 0 && operationId !== 'createInboxDraft';
-    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(body));
+    const isShown = messages.length > 0 && operationId !== 'createInboxDraft' && !OF_RUNS.has(operationId);
+    // The fields of a list are its items, by their positions.
+    const fields = Array.isArray(call.body) ? { ...call.body } : body;
+    if (changes.length === 0 && !isShown && !OF_AUTOMATIONS.has(operationId)) changes.push(...toCreation(fields));
     return;
   }
   const before = (await read(ctx, call)) as Fields;

@@ -11,9 +11,8 @@ import {
   type Validators,
 } from '../../../contract/index.ts';
 import { refuse, Refusal } from '../../../platform/refusal.ts';
-import { computeLeastEffect, type Actor } from '../../../tenancy/access/index.ts';
+import { computeLeastEffect, isBatch, type Actor } from '../../../tenancy/access/index.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { checksItsOwnBody } from '../../../mail/operations.ts';
 import { Answered } from '../../../tenancy/access/index.ts';
 import { createRunner } from '../answerer.ts';
 import { checkBody, checkIdempotencyKey, checkParameters } from '../check-request.ts';
@@ -264,8 +263,7 @@ export function createCallOperation(validators: Validators, services: HttpServic
     checkArguments(operation, parameters);
     // Any string of an argument may have come with an escape.
     const body = { value, hasEscapes: true };
-    if (operation.method !== 'get' && !checksItsOwnBody.has(operation.operationId))
-      checkBody(operation, body, parameters.path);
+    if (operation.method !== 'get' && !isBatch(operation.operationId)) checkBody(operation, body, parameters.path);
     const answer = await runnerFor(operation)({ request, reply, caller, body, parameters });
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   };
