@@ -347,7 +347,7 @@ export class PickDialog implements Dialog {
     this.isAsking = false;
   }
 
-  /** Those whose name begins with what was typed come first. */
+  /** Returns the matches, first those whose name begins with the typed text. */
   get #found(): readonly Pick[] {
     const typed = this.#line.text.trim().toLowerCase();
     const rank = ({ name, says }: Pick): number => {

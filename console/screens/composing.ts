@@ -35,10 +35,12 @@ interface Announced {
   at: number;
 }
 
+/** Emails among which a reply of somebody else is looked for, before one is sent. */
+const NEWEST = 5;
 /** An announcement ends after two minutes; it is renewed well before. */
 const ANNOUNCE_MS = 40_000;
 
-const actionOf = (kind: Kind): Action =>
+const findAction = (kind: Kind): Action =>
   inboxEmails.actions.find(({ verb }) => verb === (kind === 'forward' ? 'forward' : 'reply')) as Action;
 
 /** Emails while they are written. A text that was put aside, or not sent, is restored. */
@@ -49,6 +51,7 @@ export class Composing {
   /** Keys of emails that were not sent, as far as is known: sending the same again is the same email. */
   readonly #keys = new Map<string, string>();
   #announced: Announced | undefined;
+  #told: Promise<unknown> = Promise.resolve();
 
   constructor(host: Host) {
     this.#host = host;
@@ -57,7 +60,7 @@ export class Composing {
   begin(begun: Begun, after: () => void): void {
     const { email, kind } = begun;
     const id = `${kind === 'forward' ? 'forward' : 'reply'} ${email.id}`;
-    /** What the writer was warned of; sending again then means it. */
+    // A warning that was shown is not repeated: sending again means it.
     let warned = '';
     const finish = (written: WrittenEmail, done: string, work: () => Promise<unknown>): void =>
       void this.#finish({ dialog, id, written, done, after }, work);
@@ -78,7 +81,6 @@ export class Composing {
           warned = warning;
           if (isNew) throw new Warning(`${warning} Ctrl-S again sends yours all the same.`);
           await this.#send(begun, written);
-          this.#announced = undefined;
         }),
       ...(kind === 'forward'
         ? {}
@@ -110,26 +112,33 @@ export class Composing {
     if (!this.#host.isPerson) return;
     const path = { inbox, thread_id };
     this.#announced = { path, at: Date.now() };
-    void this.#host.client.call('announceInboxAnswer', { path }).catch(() => undefined);
+    this.#tell(() => this.#host.client.call('announceInboxAnswer', { path }));
   }
 
   #withdraw(): void {
     const path = this.#announced?.path;
     this.#announced = undefined;
-    if (path) void this.#host.client.call('withdrawInboxAnswer', { path }).catch(() => undefined);
+    if (path) this.#tell(() => this.#host.client.call('withdrawInboxAnswer', { path }));
+  }
+
+  /** Makes these calls one after the other: an announcement that arrives late would stay. */
+  #tell(call: () => Promise<unknown>): void {
+    this.#told = this.#told.then(call).catch(() => undefined);
   }
 
   /** Says who else is answering, and whether somebody has answered since the composer was opened. */
   async #findWarning({ path: { inbox, thread_id }, emails, others }: Begun): Promise<string> {
+    const { client } = this.#host;
     const path = { inbox, thread_id };
-    const query = { limit: 10 };
     // The check is a courtesy: without a response, sending itself reports the fault.
-    const page = await this.#host.client.call('listInboxThreadEmails', { path, query }).catch(() => undefined);
+    const [page, thread] = await Promise.all([
+      client.call('listInboxThreadEmails', { path, query: { limit: NEWEST } }).catch(() => undefined),
+      client.call('getInboxThread', { path }).catch(() => undefined),
+    ]);
     const sent = page?.data.find(
       ({ id, direction }) => direction === 'outbound' && !emails.some((one) => one.id === id),
     );
     if (sent) return 'Somebody has replied in this thread while you were writing.';
-    const thread = await this.#host.client.call('getInboxThread', { path }).catch(() => undefined);
     const said = thread ? answeringInWords(thread) : others();
     return said === '' ? '' : `${said} too.`;
   }
@@ -142,7 +151,16 @@ export class Composing {
       .digest('base64url');
     const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
     this.#keys.set(said, key);
-    await this.#host.client.call(...buildCall(actionOf(kind), path, body, key));
+    // The server ends the announcement with what is sent; another one must not arrive after it.
+    const announced = this.#announced;
+    this.#announced = undefined;
+    await this.#told;
+    try {
+      await this.#host.client.call(...buildCall(findAction(kind), path, body, key));
+    } catch (error) {
+      if (announced) this.#announce(announced.path);
+      throw error;
+    }
     this.#keys.delete(said);
   }
 
@@ -164,7 +182,7 @@ export class Composing {
       attachments: readPaths(files),
     };
     const named = Object.entries(fields).filter(([, value]) => value.length > 0);
-    return readForm(this.#host.client, actionOf(kind), path, {
+    return readForm(this.#host.client, findAction(kind), path, {
       fields: Object.fromEntries(named),
       files: {},
       cleared: {},

@@ -2,8 +2,9 @@
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
+import { createPeople } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { runInProcess } from './in-process.ts';
@@ -212,6 +213,65 @@ describe('a reply at the command line', () => {
     const [, command = ''] = /Move it there first with[^]*?rasket inbox (.*)\n/.exec(refused.stderr) ?? [];
     expect(await rasket(command.trim().split(' '))).toMatchObject({ code: 0 });
     expect(await rasket(['snooze', inbox.address, threadId, '2d'])).toMatchObject({ code: 0 });
+  });
+
+  it('can be a template with the values of the thread, which rasket inbox render shows without sending', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Money back', text: 'Please.' });
+    const body = {
+      name: 'Refund',
+      alias: 'refund',
+      html: '<p>Dear {{{CUSTOMER_NAME}}}, order {{{ORDER}}} is refunded.</p>',
+      variables: ['CUSTOMER_NAME', 'ORDER'].map((key) => ({ key, type: 'string' })),
+    };
+    await scene.api('POST', '/templates', { key: team.key, body });
+    await scene.api('POST', '/templates/refund/publish', { key: team.key });
+    const before = (await sentFrom()).length;
+    const words = [inbox.address, threadId, '--template', 'refund', '--variable', 'ORDER=1041'];
+    const rendered = await rasket(['render', ...words]);
+    expect(rendered).toMatchObject({ code: 0, stdout: 'Dear Ada Lovelace, order 1041 is refunded.\n' });
+    expect(await sentFrom()).toHaveLength(before);
+    expect((await rasket(['reply', ...words])).code).toBe(0);
+    const [sent, ...others] = await sentFrom();
+    expect(others).toHaveLength(before);
+    const { body: email } = await scene.api('GET', `/emails/${sent?.id}`, { key: team.key });
+    expect(email.html).toMatch(/^<p>Dear Ada Lovelace, order 1041 is refunded\.<\/p>/);
+    const unknown = await rasket(['reply', inbox.address, threadId, '--template', 'refnud']);
+    expect(unknown).toMatchObject({ code: 65, stderr: expect.stringContaining('there is no template "refnud"') });
+    const written = await rasket(['write', ...words.slice(0, 1), '--to', 'Bob <bob@example.net>', ...words.slice(2)]);
+    expect(written.code, written.stderr).toBe(0);
+    const draft = (await inbox.call('GET', `/drafts/${written.stdout.trim()}`)).body;
+    expect(draft.html).toBe('<p>Dear Bob, order 1041 is refunded.</p>');
+  });
+
+  it('is announced while it is written, and a second person is warned and may send', async () => {
+    const people = createPeople(scene);
+    const ada = await people.person({ team, name: 'Ada Lovelace' });
+    const grace = await people.program(await people.person({ team, name: 'Grace Hopper' }), team.id);
+    const { threadId } = await inbox.arrive({ subject: 'Who answers?', text: 'One of you.' });
+    const fifo = path.join(home, 'go');
+    fs.writeFileSync(path.join(home, 'slow'), `mkfifo ${fifo}; read line < ${fifo}; echo "$line" > "$1"\n`);
+    const key = await people.program(ada, team.id);
+    const first = rasket(['reply', inbox.address, threadId], { key, env: { EDITOR: `sh ${home}/slow` } });
+    const fetchNames = async (): Promise<string[]> =>
+      ((await inbox.call('GET', `/threads/${threadId}`)).body.answering as { name: string }[]).map(({ name }) => name);
+    await vi.waitFor(async () => expect(await fetchNames()).toEqual(['Ada Lovelace']));
+    await vi.waitFor(() => expect(fs.existsSync(fifo)).toBe(true));
+    for (const words of [['thread'], ['read'], ['threads']]) {
+      const { stdout } = await rasket([...words, inbox.address, ...(words[0] === 'threads' ? ['--columns', 'answering'] : [threadId])], { columns: 200 });
+      expect(stdout).toContain('Ada Lovelace is answering');
+    }
+    const second = await rasket(['reply', inbox.address, threadId, '--text', 'I do.'], { key: grace });
+    expect(second.stderr).toContain('Ada Lovelace is answering in this thread.');
+    expect(second.code).toBe(0);
+    scene.clock.advance(1000);
+    fs.writeFileSync(fifo, 'So do I.\n');
+    const { code, stderr } = await first;
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('answering') });
+    expect(await fetchNames()).toEqual([]);
+    expect((await inbox.call('GET', `/threads/${threadId}/emails`)).body.data).toHaveLength(3);
+    const failed = await rasket(['reply', inbox.address, threadId], { key, env: { EDITOR: 'false' } });
+    expect(failed.code).toBe(1);
+    expect(await fetchNames()).toEqual([]);
   });
 
   it('that was refused is kept as a draft, which can be edited and sent', async () => {

@@ -291,8 +291,8 @@ describe('the writing actions of the console', () => {
     await go('team', 'Slug');
     await go('update', 'the name of the sender in marketing mail');
     await keepFrame(seat, 'team-form', 'postal code');
-    await fill('Example Ltd', '1 Example Street', '', 'London', '', 'N1 1AA', 'GB', '');
-    await seat.press('Enter');
+    await fill('Example Ltd', '1 Example Street', '', 'London', '', 'N1 1AA', 'GB');
+    await seat.press('C-s');
     await seat.sees('Changed  Example');
     await go('update', /city +London/, /country +GB/);
     await fill('', '', '', '');

@@ -91,16 +91,19 @@ const ANNOUNCE_MS = 40_000;
 async function announced<T>({ client, target }: Session, path: ThreadPath, work: () => Promise<T>): Promise<T> {
   if (!isSession(target.apiKey)) return work();
   // Without an announcement, the reply is written all the same.
-  const announce = (): void => void client.call('announceInboxAnswer', { path }).catch(() => undefined);
-  announce();
-  const timer = setInterval(announce, ANNOUNCE_MS);
+  const announce = (): Promise<unknown> => client.call('announceInboxAnswer', { path }).catch(() => undefined);
+  let last = announce();
+  const timer = setInterval(() => void (last = announce()), ANNOUNCE_MS);
   try {
     return await work();
   } catch (error) {
+    await last;
     await client.call('withdrawInboxAnswer', { path }).catch(() => undefined);
     throw error;
   } finally {
     clearInterval(timer);
+    // What is sent ends the announcement; another one must not arrive after it.
+    await last;
   }
 }
 

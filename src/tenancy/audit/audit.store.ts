@@ -58,6 +58,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'contact_property.deleted': 'select "key" from contact_properties where id = ?',
   'domain.deleted': 'select name from domains where id = ?',
   'event.deleted': 'select name from custom_events where id = ?',
+  'form.deleted': 'select name from sign_up_forms where id = ?',
   'image.deleted': 'select content_type, bytes from images where id = ?',
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'inbox.deleted': 'select address from inboxes where id = ?',

@@ -34,6 +34,7 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'inbox_labels',
   'operators',
   'queue_holds',
+  'sign_up_forms',
   'segments',
   'broadcasts',
   'suppressions',

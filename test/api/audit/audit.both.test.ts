@@ -226,6 +226,9 @@ const changes: Record<
   createTopic: async () => ({ path: '/topics', body: { name: 'News', default_subscription: 'opt_in' } }),
   updateTopic: async () => ({ path: `/topics/${await newTopic()}`, body: { name: 'Other' } }),
   deleteTopic: async () => ({ path: `/topics/${await newTopic()}`, removes: { name: 'Offers' } }),
+  createForm: async () => ({ path: '/forms', body: await formBody() }),
+  updateForm: async () => ({ path: `/forms/${await newForm()}`, body: { name: 'Others' } }),
+  deleteForm: async () => ({ path: `/forms/${await newForm()}`, removes: { name: expect.any(String) as string } }),
   createSuppression: async () => ({ path: '/suppressions', body: { email: 'one@nowhere.example' } }),
   deleteSuppression: async () => ({
     path: `/suppressions/${await newSuppression()}`,
@@ -313,6 +316,7 @@ const elsewhere = [
   'eraseAddress',
   'exportContacts',
   'exportPerson',
+  'getContactImportFailedRows',
 ];
 
 const newKey = async () =>
@@ -380,6 +384,12 @@ async function newFailedRun(): Promise<{ automation: string; run: string }> {
   return { automation, run };
 }
 const newTopic = () => idOfNew('/topics', { name: 'Offers', default_subscription: 'opt_in' });
+const formBody = async () => ({
+  name: `Form ${++made}`,
+  topic_id: await idOfNew('/topics', { name: `Topic ${made}`, default_subscription: 'opt_out' }),
+  from: `news@${await ownDomain()}`,
+});
+const newForm = async () => idOfNew('/forms', await formBody());
 const newSuppression = () => idOfNew('/suppressions', { email: `gone${++made}@nowhere.example` });
 let domains = 0;
 const newDomain = async () =>

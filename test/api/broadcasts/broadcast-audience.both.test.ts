@@ -106,6 +106,24 @@ describe('POST /broadcasts', () => {
   });
 });
 
+it('a send is refused when the filters of all segments compare more than 10,000 values', async () => {
+  const ids: string[] = [];
+  for (let n = 0; n < 6; n++) {
+    const condition = (at: number) => ({
+      field: 'email',
+      op: 'in',
+      value: Array.from({ length: 100 }, (_, i) => `a${n}-${at}-${i}@example.org`),
+    });
+    const filter = { any: Array.from({ length: 20 }, (_, at) => condition(at)) };
+    ids.push((await desk.call('POST', '/segments', { name: `Large ${n}`, filter })).body.id as string);
+  }
+  const message =
+    'The filters of segment_ids and exclude_segment_ids compare 12000 values; at most 10000 are allowed. Name fewer segments.';
+  const target = { segment_id: null, segment_ids: ids.slice(0, 3), exclude_segment_ids: ids.slice(3) };
+  expect(await create({ ...target, send: true })).toBe(`422 validation_error ${message}`);
+  expect(await create({ ...target, exclude_segment_ids: ids.slice(4), send: true })).toBe('201');
+});
+
 describe('PATCH /broadcasts/{id}', () => {
   it('replaces the lists that it names and keeps the others, and segment_id alone names the only segment', async () => {
     const id = await desk.make({ segment_ids: [desk.segment, second], not_received_from: [scheduled] });
@@ -147,7 +165,7 @@ describe('POST /broadcasts/{id}/duplicate', () => {
     expect(await targetOf(copy)).toMatchObject({ exclude_segment_ids: others, not_received_from: ids });
     await desk.call('POST', `/broadcasts/${id}/cancel`);
     const { status, body } = await desk.call('POST', `/broadcasts/${id}/duplicate`, { remaining: true });
-    expect(status).toBe(422);
+    expect(status).toBe(400);
     expect(body.message).toContain('which has 20 already, the limit');
   });
 });

@@ -41,6 +41,7 @@ describe('POST /broadcasts', () => {
       status: 'draft',
       changed_by_app: null,
       created_at: new Date(scene.clock.now()).toISOString(),
+      updated_at: new Date(scene.clock.now()).toISOString(),
       recipients: 0,
       excluded: 0,
       total: null,
@@ -152,6 +153,7 @@ describe('GET /broadcasts', () => {
     expect(await fetchIds('status=draft&search=ei')).toEqual([ids[2]]);
     expect((await listed('limit=1')).data[0]).toEqual({
       id: ids[3],
+      updated_at: expect.any(String),
       name: 'vier',
       segment_id: own.segment,
       audience_id: own.segment,
@@ -199,7 +201,7 @@ describe('PATCH and DELETE /broadcasts/{id}', () => {
     const before = await desk.get(id);
     const changed = await desk.call('PATCH', `/broadcasts/${id}`, { subject: 'Newer' });
     expect([changed.status, changed.body]).toEqual([200, { object: 'broadcast', id }]);
-    expect(await desk.get(id)).toEqual({ ...before, subject: 'Newer' });
+    expect(await desk.get(id)).toEqual({ ...before, subject: 'Newer', updated_at: expect.any(String) });
     const cleared = { preview_text: null, text: null, reply_to: null, segment_id: null };
     await desk.call('PATCH', `/broadcasts/${id}`, cleared);
     expect(await desk.get(id)).toMatchObject({ ...cleared, reply_to: [], audience_id: null, html: desk.draft.html });

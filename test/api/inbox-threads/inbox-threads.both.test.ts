@@ -39,6 +39,7 @@ it('a message begins a thread, and its reply continues it', async () => {
     received_at: new Date(scene.clock.now()).toISOString(),
     assignee: null,
     snoozed_until: null,
+    answering: [],
     direction: 'inbound',
   });
   const second = await receive({ subject: 'Re: Refund', headers: ['In-Reply-To: <first@example.org>'] });
@@ -184,6 +185,7 @@ it('threads can be moved, read, snoozed, assigned and annotated', async () => {
     snoozed_until: null,
     notes: null,
     answers_paused: null,
+    answering: [],
   };
   expect((await patch({ read: true, folder: 'archive' })).body).toEqual(thread);
   expect((await call('GET', `/threads/${id}`)).body).toEqual(thread);

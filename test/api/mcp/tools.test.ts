@@ -313,7 +313,7 @@ describe('other operations', () => {
     for (const [query, id, scope] of [
       ['domain records', 'getDomainZone', 'domains:read'],
       ['list domains', 'listDomains', 'domains:read'],
-      ['suppression list', 'listSuppressions', 'suppressions:read'],
+      ['suppressed addresses', 'listSuppressions', 'suppressions:read'],
       ['usage quota', 'getUsage', 'usage:read'],
       ['webhook attempts', 'listWebhookAttempts', 'webhooks:read'],
     ] as const) {

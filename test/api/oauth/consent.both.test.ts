@@ -101,7 +101,7 @@ describe('the consent page', () => {
     scene.clock.advance(86_400_000);
     const second = await asked();
     expect(fields(second)).toMatchObject({ approval: 'changes', own_domains: 'yes', emails_per_day: '7', ends: '30' });
-    for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'its own daily email limit'])
+    for (const says of ['This app already has access', 'Sends at most 7 emails per day', 'count both together'])
       expect(second.text).toContain(says);
     // The limits apply to this app, person and team only.
     expect(fields(await asked(owner, app))).toMatchObject(safe);

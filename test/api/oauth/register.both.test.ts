@@ -125,6 +125,7 @@ describe('the registration of an app', () => {
     [{ client_name: ' ' }, 'invalid_client_metadata'],
     [{ client_name: 'x'.repeat(201) }, 'invalid_client_metadata'],
     [{ client_name: 'Desk\u202eteksaR' }, 'invalid_client_metadata'],
+    [{ client_name: 'Rasket\u3164' }, 'invalid_client_metadata'],
     [{ client_name: 'Desk\u2066' }, 'invalid_client_metadata'],
     [{ client_name: 'Desk\n\nRasket itself' }, 'invalid_client_metadata'],
     [{ client_name: 'Ras\u200bket' }, 'invalid_client_metadata'],

@@ -1,7 +1,7 @@
 import type { UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
-import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { renderFilter, type Filter } from '../../../protocol/contact-filter/index.ts';
 import {
   countByCondition,
   findTopic,
@@ -100,9 +100,12 @@ export interface Audience {
 
 /** The reason why the recipients of a broadcast are not known; `failed` is that of a broadcast that was sent. */
 export interface UnknownAudience {
-  failed: 'segment_deleted' | 'report_removed';
+  failed: 'segment_deleted' | 'report_removed' | 'filters_too_large';
   message: string;
 }
+
+/** Limit of the values in the filters of all its segments, which one statement compares; databases allow about 30,000. */
+const VALUES_MAX = 10_000;
 
 /** Reads who gets a broadcast. A fault names the field whose segment was deleted or whose report is gone. */
 export async function loadAudience(
@@ -131,6 +134,11 @@ export async function loadAudience(
   const segments = segmentIds.flatMap((id) => rows.get(id) ?? []);
   const excludedSegments = excludedIds.flatMap((id) => rows.get(id) ?? []);
   const filters = await loadSegmentFilters(db, [...segments, ...excludedSegments], now);
+  const values = filters.reduce((sum, filter) => sum + renderFilter(filter, db.dialect).values.length, 0);
+  if (values > VALUES_MAX) {
+    const message = `The filters of segment_ids and exclude_segment_ids compare ${values} values; at most ${VALUES_MAX} are allowed. Name fewer segments.`;
+    return { failed: 'filters_too_large', message };
+  }
   const [only, ...others] = filters.slice(0, segments.length);
   return {
     segments,

@@ -1,4 +1,4 @@
-import { SCOPE_NAMES, type OauthErrorCode } from '../../../contract/index.ts';
+import { SCOPE_NAMES, UNSEEN, type OauthErrorCode } from '../../../contract/index.ts';
 import { readHttpsUrl } from '../../../protocol/https-url.ts';
 import { OauthRefusal, oauthRefusal, readScopes, redirectFault, type Fields } from './parameters.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -49,19 +49,12 @@ function readRedirects(value: unknown, listed: readonly string[]): string[] {
   });
 }
 
-/**
- * Characters that a client name must not contain, because anybody can register one and other people see it:
- * bidirectional controls, invisible characters and line breaks, which could move, hide or reverse the text around the
- * name. They are refused and not just removed for display.
- */
-const HIDDEN =
-  /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
-
 function readName(value: unknown): string {
   const name = typeof value === 'string' ? value.trim() : '';
   const chars = [...name].length;
   if (chars === 0 || chars > NAME_CHARS_MAX) throw bad(`client_name must have 1 to ${NAME_CHARS_MAX} characters.`);
-  if (HIDDEN.test(name)) throw bad('client_name must be one line without control or invisible characters.');
+  // Anybody can register a name and other people see it, so hidden characters are refused and not just removed for display.
+  if (name.search(UNSEEN) >= 0) throw bad('client_name must be one line without control or invisible characters.');
   return name;
 }
 
@@ -101,7 +94,7 @@ function readUri(fields: Fields, name: string): string | null {
 function readLine(fields: Fields, name: string, charsMax: number): string | null {
   const value = fields[name];
   if (value === undefined || value === null || value === '') return null;
-  if (typeof value !== 'string' || [...value].length > charsMax || HIDDEN.test(value)) {
+  if (typeof value !== 'string' || [...value].length > charsMax || value.search(UNSEEN) >= 0) {
     throw bad(`${name} must be one line of at most ${charsMax} characters.`);
   }
   return value;

@@ -141,14 +141,14 @@ function buildInputSchema(document: OpenApiDocument, operation: OperationValidat
 /** Parameters that help the command line, and that a model has no use for. */
 const NO_ARGUMENTS: ReadonlySet<string> = new Set(['id_end']);
 
-/** Parameters of the path whose names do not show that they are ids. */
-const ID_NAMES: Readonly<Record<string, string>> = { identifier: 'event_id' };
+/** Parameters whose names do not show that they are ids. */
+const ID_NAMES: Readonly<Record<string, string>> = { identifier: 'event_id', contact: 'contact_id' };
 
 /** Returns the name of the argument for a parameter, if it has one. Every argument that identifies something ends with _id. */
 function toArgument({ name, in: place }: Pick<Parameter, 'name' | 'in'>): string | undefined {
   if (place === 'header') return name === 'Idempotency-Key' ? KEY : undefined;
   if (place === 'path') return ID_NAMES[name] ?? (name.endsWith('_id') ? name : `${name}_id`);
-  return NO_ARGUMENTS.has(name) ? undefined : name;
+  return NO_ARGUMENTS.has(name) ? undefined : (ID_NAMES[name] ?? name);
 }
 
 /** Lets a text with commas also be a list; what is said of texts does not apply to lists. */

@@ -470,7 +470,7 @@ const joinWords = (words: readonly string[]): string =>
 function renderEarlierGrant(before: Limited): string {
   const limits = describeLimits(before).map((line) => `<li>${escapeHtml(line)}</li>`);
   const kept = limits.length === 0 ? 'It has no limits.' : `Its limits are:</p><ul>${limits.join('')}</ul><p>`;
-  return `<h2>This app already has access</h2><p>${kept} The form above starts with the same settings. If you authorize it again, the earlier access stays, with its own daily email limit. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
+  return `<h2>This app already has access</h2><p>${kept} The form above starts with the same settings. If you authorize it again, the earlier access stays, with its own limits. The daily numbers of emails count both together. If you no longer need the earlier access, ${renderLink('/account/apps', 'revoke it')}.</p>`;
 }
 
 /** Returns the target as a Content-Security-Policy source. An IPv6 address cannot be expressed, so its scheme is used. */
