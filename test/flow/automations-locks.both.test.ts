@@ -1,6 +1,7 @@
 // runs that are carried <-> contacts that are erased, automations that are stopped, mail that is woken
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAutomationLoop } from '../../src/features/automations/runner/execute-run.ts';
+import { startDates } from '../../src/features/automations/start.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import {
   cancelAutomationRuns,
@@ -84,6 +85,41 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     const { data } = await call('GET', `/automations/${id}/runs`);
     expect(data.map(({ status }: { status: string }) => status)).toEqual(['cancelled']);
     expect(await call('GET', `/contacts/${has.contact}`)).toMatchObject({ first_name: null });
+  });
+
+  /** Holds what an event of an email holds first; when the change waits or is done, the event goes on to the contact. */
+  async function besideEventOfEmail(automation: string, contact: string, change: () => Promise<unknown>): Promise<void> {
+    await scene.app.world.db.tx(async (tx) => {
+      await tx.get('select id from automations where id = ? for share', [automation]);
+      let isDone = false;
+      const changed = change().then(() => (isDone = true));
+      await expect.poll(async () => isDone || (await waiting()) > 0).toBe(true);
+      await tx.get('select id from contacts where id = ? for key share', [contact]);
+      await changed;
+    });
+  }
+
+  it('a failed run that is retried and an event of an email to its contact', async () => {
+    const id = await automate(start, rename);
+    await order();
+    const { id: run } = await newestRun(id);
+    await scene.app.world.db.run("update automation_runs set status = 'failed' where id = ?", [run]);
+    await besideEventOfEmail(id, has.contact, () => call('POST', `/automations/${id}/runs/${run}/retry`));
+    expect(await newestRun(id)).toMatchObject({ status: 'running' });
+  });
+
+  it('a date that starts a run and an event of an email to its contact', async () => {
+    await call('POST', '/contact-properties', { key: 'birthday', type: 'string' });
+    const trigger = { ...start, config: { date_property: 'birthday' } } as never;
+    const id = await automate(trigger, rename);
+    // The date occurs tomorrow, so that its hour comes within the next two days.
+    const day = new Date(scene.clock.now() + 24 * 3_600_000).toISOString().slice(5, 10);
+    await call('PATCH', `/contacts/${has.contact}`, { properties: { birthday: day } });
+    for (let hours = 0; hours < 48 && (await newestRun(id)) === undefined; hours++) {
+      scene.clock.advance(3_600_000);
+      await besideEventOfEmail(id, has.contact, () => startDates(scene.app.world));
+    }
+    expect(await newestRun(id)).toMatchObject({ contact_id: has.contact });
   });
 
   it('the removal of old runs and the erasure of an ended run, which is removed the next time', async () => {

@@ -463,33 +463,20 @@ export interface OccurrenceRow {
 
 const OCCURRENCE_COLUMNS = ['automation_id', 'contact_id', 'occurs_on', 'created_at'] as const;
 
-/**
- * Records dates of contacts that exist, and returns those that were not recorded before. On PostgreSQL the contacts are
- * locked, so that none is erased before its run is written.
- */
-export async function addOccurrences(
-  tx: Executor,
-  teamId: string,
-  rows: readonly OccurrenceRow[],
-): Promise<OccurrenceRow[]> {
-  if (rows.length === 0) return [];
-  const there = await lockContactsThere(
-    tx,
-    teamId,
-    rows.map((row) => row.contact_id),
-  );
-  const wanted = rows.filter((row) => there.has(row.contact_id));
-  const known = await knownOccurrences(tx, wanted);
-  const added = wanted.filter((row) => !known.has(`${row.contact_id} ${row.occurs_on}`));
+/** Records dates of contacts, which are locked, and returns those that were not recorded before. */
+export async function addOccurrences(tx: Executor, rows: readonly OccurrenceRow[]): Promise<OccurrenceRow[]> {
+  const known = await knownOccurrences(tx, rows);
+  const added = rows.filter((row) => !known.has(`${row.contact_id} ${row.occurs_on}`));
   if (added.length === 0) return [];
   const values = added.map((row) => OCCURRENCE_COLUMNS.map((column) => row[column]));
   await tx.insertMany('automation_occurrences', OCCURRENCE_COLUMNS, values);
   return added;
 }
 
-async function lockContactsThere(tx: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
-  const among = uuidsIn(tx.dialect, 'id', ids);
-  const lock = tx.dialect === 'pg' ? ' for key share' : '';
+/** Locks contacts until the end of the transaction, in the order of their ids; returns those that exist. */
+export async function lockContacts(tx: Executor, teamId: string, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', [...new Set(ids)]);
+  const lock = tx.dialect === 'pg' ? ' for update' : '';
   const sql = `select id from contacts where team_id = ? and ${among.sql} order by id${lock}`;
   return new Set((await tx.all<{ id: string }>(sql, [teamId, among.value])).map(({ id }) => id));
 }

@@ -81,10 +81,20 @@ export const findAutomation = (db: Executor, teamId: string, id: string): Promis
  * Reads the automation and locks it until the end of the transaction, so that changes are serialized and no run begins
  * meanwhile.
  */
-export function lockAutomation(tx: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> {
-  const lock = tx.dialect === 'pg' ? ' for update' : '';
-  const sql = `select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?${lock}`;
-  return tx.get<AutomationRow>(sql, [teamId, id]);
+export const lockAutomation = (tx: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> =>
+  findLocked(tx, [teamId, id], ' for update');
+
+/**
+ * Reads the automation, which is not changed until the end of the transaction. A transaction that locks contacts locks
+ * them before: events of emails hold automations when they lock contacts, so that only this lock, which they share,
+ * avoids a deadlock.
+ */
+export const holdAutomation = (tx: Executor, teamId: string, id: string): Promise<AutomationRow | undefined> =>
+  findLocked(tx, [teamId, id], ' for share');
+
+function findLocked(tx: Executor, values: string[], lock: string): Promise<AutomationRow | undefined> {
+  const sql = `select ${COLUMNS.join(', ')} from automations where ${LIVE} and id = ?${tx.dialect === 'pg' ? lock : ''}`;
+  return tx.get<AutomationRow>(sql, values);
 }
 
 /** Returns the graph of a version, as JSON. */

@@ -1,13 +1,13 @@
 import type { BodyOf } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { notFound, Refusal, refuse } from '../../platform/refusal.ts';
+import { notFound, refuse } from '../../platform/refusal.ts';
 import { readEntry, recordRunEvents } from '../../mail/events/index.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
-import { contactNamed } from '../audience/index.ts';
 import {
   completeFailedRun,
   findRun,
   listFailedRuns,
+  lockContacts,
   lockRuns,
   markStepSkipped,
   removeFailedStep,
@@ -15,7 +15,8 @@ import {
   stepsOfRun,
   type RunRow,
 } from './automation-runs.store.ts';
-import { findGraph, lockAutomation, type AutomationRow } from './automations.store.ts';
+import { loadAutomation } from './automations.ts';
+import { findGraph, holdAutomation, type AutomationRow } from './automations.store.ts';
 import { findNextStep, findTrigger, stepAt, type ConnectionType, type Graph, type Step } from './graph.ts';
 
 /** How a failed run goes on: it repeats the step, or leaves it out and takes a branch if the step is a condition. */
@@ -34,11 +35,11 @@ export const skipAutomationStep = (ctx: Ctx, id: string, runId: string, body: Bo
 
 async function continueRun(ctx: Ctx, { id, runId }: { id: string; runId: string }, how: Continuation) {
   const { db } = ctx.store;
+  await loadAutomation(ctx, id);
   await db.tx(async (tx) => {
-    const automation = await lockEnabled(ctx, tx, id);
     const run = await findRun(tx, { teamId: ctx.teamId, automationId: id }, runId);
     if (!run) throw notFound('Run');
-    const [refused] = await continueAll(ctx, tx, { automation, runs: [run], how });
+    const [refused] = await continueAll(ctx, tx, { id, runs: [run], how });
     if (refused) throw refuse('validation_error', { status: 422, say: refused.message });
   });
   const run = await findRun(db, { teamId: ctx.teamId, automationId: id }, runId);
@@ -53,19 +54,19 @@ const PAGE_MAX = 100;
  */
 export async function retryAutomationRuns(ctx: Ctx, id: string, body: BodyOf<'retryAutomationRuns'>) {
   const { step_key: stepKey, action = 'retry', branch, after, limit = PAGE_MAX } = body;
+  await loadAutomation(ctx, id);
   const { continued, refused, last } = await ctx.store.db.tx(async (tx) => {
-    const automation = await lockEnabled(ctx, tx, id);
     const failed = await listFailedRuns(tx, id, { after: after?.toLowerCase(), limit });
     const runs: RunRow[] = [];
     for (const run of failed) if ((await currentStep(tx, run))?.key === stepKey) runs.push(run);
-    const refused = await continueAll(ctx, tx, { automation, runs, how: { action, branch } });
+    const refused = await continueAll(ctx, tx, { id, runs, how: { action, branch } });
     return { continued: runs.length - refused.length, refused, last: failed.length < limit ? null : failed.at(-1) };
   });
   return { object: 'automation_retry' as const, continued, refused, next: last?.id ?? null };
 }
 
-async function lockEnabled({ teamId }: Ctx, tx: Executor, id: string): Promise<AutomationRow> {
-  const automation = await lockAutomation(tx, teamId, id);
+async function holdEnabled({ teamId }: Ctx, tx: Executor, id: string): Promise<AutomationRow> {
+  const automation = await holdAutomation(tx, teamId, id);
   if (!automation) throw notFound('Automation');
   if (automation.status === 'enabled') return automation;
   const say = 'The automation is disabled, so none of its runs can be continued; enable it first.';
@@ -73,7 +74,7 @@ async function lockEnabled({ teamId }: Ctx, tx: Executor, id: string): Promise<A
 }
 
 interface Continuing {
-  automation: AutomationRow;
+  id: string;
   runs: readonly RunRow[];
   how: Continuation;
 }
@@ -83,34 +84,29 @@ interface NotContinued {
   message: string;
 }
 
-/** Continues runs; returns those that cannot be continued, with the reasons. */
-async function continueAll(ctx: Ctx, tx: Executor, { automation, runs, how }: Continuing): Promise<NotContinued[]> {
-  if (runs.length === 0) return [];
-  // Contacts are locked before runs, as in every transaction that writes both.
-  const contacts = await lockContacts(tx, ctx.teamId, runs);
-  const refused: NotContinued[] = [];
-  for (const run of await lockRuns(
+/**
+ * Continues runs of an automation; returns those that cannot be continued, with the reasons. Contacts are locked before
+ * the automation, and that before its runs, as in every transaction that locks several of them.
+ */
+async function continueAll(ctx: Ctx, tx: Executor, { id, runs, how }: Continuing): Promise<NotContinued[]> {
+  const contacts = await lockContacts(
     tx,
-    runs.map(({ id }) => id),
-  )) {
+    ctx.teamId,
+    runs.map((run) => run.contact_id),
+  );
+  const automation = await holdEnabled(ctx, tx, id);
+  const locked = await lockRuns(
+    tx,
+    runs.map((run) => run.id),
+  );
+  const refused: NotContinued[] = [];
+  for (const run of locked) {
     const message = contacts.has(run.contact_id)
       ? await continueOne(ctx, tx, { automation, run, how })
       : 'The contact of the run was deleted.';
     if (message !== undefined) refused.push({ run_id: run.id, message });
   }
   return refused;
-}
-
-async function lockContacts(tx: Executor, teamId: string, runs: readonly RunRow[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  for (const id of [...new Set(runs.map((run) => run.contact_id))].sort()) {
-    try {
-      found.add((await contactNamed(tx, teamId, id, true)).id);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
-  }
-  return found;
 }
 
 interface OneRun {

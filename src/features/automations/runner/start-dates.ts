@@ -14,8 +14,8 @@ import {
   type ContactRow,
 } from '../../audience/index.ts';
 import { contactZones, type ContactZones } from '../../campaigns/index.ts';
-import { addOccurrences, type OccurrenceRow } from '../automation-runs.store.ts';
-import { listDueForDates, lockAutomation, saveDatesDone, type AutomationRow } from '../automations.store.ts';
+import { addOccurrences, lockContacts, type OccurrenceRow } from '../automation-runs.store.ts';
+import { holdAutomation, listDueForDates, saveDatesDone, type AutomationRow } from '../automations.store.ts';
 import { findStart, formatDay, listDays, listTextsOn, readDate, type DateTrigger } from '../date-trigger.ts';
 
 /** Clocks of all places show a full hour at a quarter of an hour of UTC. */
@@ -124,7 +124,12 @@ class DatesOfAutomation {
     { day, text }: { day: number; text: string },
   ): Promise<void> {
     const { id, team_id: teamId, dates_done_at: before } = this.#automation;
-    const now = await lockAutomation(tx, teamId, id);
+    const there = await lockContacts(
+      tx,
+      teamId,
+      contacts.map((contact) => contact.id),
+    );
+    const now = await holdAutomation(tx, teamId, id);
     if (now?.status !== 'enabled' || Number(now.dates_done_at) !== Number(before)) throw new Changed();
     const at = this.#world.clock.now();
     const occursOn = formatDay(day);
