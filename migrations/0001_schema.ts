@@ -651,6 +651,27 @@ create index email_shares_email_id_index on email_shares (email_id);
 -- The sweep of links that are over.
 create index email_shares_expires_at_index on email_shares (expires_at);
 
+-- Links to the page of a broadcast, of a template or of a mail of an automation.
+create table page_shares (
+  -- The token itself is in the link and nowhere else. GET /preview/{token} finds the link by its hash.
+  token_hash text primary key,
+  team_id ${id} not null,
+  -- 'broadcast', 'template' or 'automation', and which; 'step' is the key of the step of an automation that sends the mail.
+  kind text not null,
+  target_id ${id} not null,
+  step text,
+  -- JSON: the ids of the contacts whose email the page shows.
+  contact_ids text not null,
+  -- 1 where readers can approve the content or request changes.
+  allow_review integer not null,
+  created_at bigint not null,
+  expires_at bigint not null
+);
+-- DELETE of the links of one thing, and the removal of a team.
+create index page_shares_team_id_target_id_index on page_shares (team_id, target_id);
+-- The sweep of links that are over.
+create index page_shares_expires_at_index on page_shares (expires_at);
+
 -- What a search of emails can skip: for each block of a team's emails, the groups of letters that occur in it.
 create table email_search_blocks (
   id ${serial},

@@ -170,6 +170,13 @@ export const broadcasts = withRemaining({
     declareAction('deleteBroadcast', { only: ONLY_DRAFTS }),
     declareAction('getBroadcastChecklist', { describe: checklistInWords }),
     declareAction('previewBroadcast', { describe: previewInWords }),
+    declareAction('createBroadcastShare', {
+      describe: (share) => share.url,
+      hint: () => ({ words: 'Anyone with this link can open the page of the broadcast. The link is not shown again.' }),
+    }),
+    declareAction('revokeBroadcastShares', {
+      describe: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
+    }),
     declareAction('testBroadcast', {
       only: {
         when: (broadcast: Broadcast) => isDraft(broadcast) || broadcast.status === 'scheduled',

@@ -15,6 +15,7 @@ export type PageId =
   | 'getOpenapiYaml'
   | 'getOpenapiJson'
   | 'getSharePage'
+  | 'getPreviewPage'
   | 'authorizeClient'
   | 'downloadAttachment'
   | 'downloadReceivedAttachment'

@@ -64,6 +64,13 @@ export {
   type Fallbacks,
   type MergedMail,
 } from './broadcasts/merge-values.ts';
-export { getBroadcast, listBroadcasts, listPropertyUsers } from './broadcasts/read-broadcasts.ts';
+export { readBroadcastReport, type BroadcastReport, type ProviderOutcomes } from './broadcasts/broadcast-report.ts';
+export { renderMail, type RenderedMail } from './broadcasts/preview-broadcast.ts';
+export {
+  getBroadcast,
+  getBroadcastChecklist,
+  listBroadcasts,
+  listPropertyUsers,
+} from './broadcasts/read-broadcasts.ts';
 export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

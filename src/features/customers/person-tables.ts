@@ -182,6 +182,7 @@ const WITHOUT_ADDRESSES: ReadonlySet<string> = new Set([
   'oauth_tokens',
   'operators',
   'outgoing_tls_reports',
+  'page_shares',
   'payment_events',
   'plan_terms',
   'provider_connections',

@@ -1,4 +1,18 @@
 /**
+ * Links to the page of a broadcast: checklist, preview and report for readers without an account. They are tokens like
+ * those of share links.
+ */
+export {
+  createBroadcastShare,
+  readBroadcastPage,
+  renderPageMail,
+  revokeBroadcastShares,
+  type BroadcastPage,
+  type PageContact,
+  type Period,
+} from './page-shares.ts';
+
+/**
  * Share links: a token that shows one email to its holder, for two days at most. Only the token's hash is stored, so a
  * link is readable once, when it is made. Unknown, expired and revoked links are indistinguishable.
  */

@@ -14,32 +14,46 @@ import {
 } from '../../mail/emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
 import { insertShare, findLiveShare, removeEmailShares, deleteExpiredShares } from './shares.store.ts';
+import { deleteExpiredPageShares } from './page-shares.store.ts';
 import type { Store } from '../../platform/store.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 const HOURS_MAX = 48;
 export const SHARE_MS_MAX = HOURS_MAX * HOUR_MS;
 
-const UNIT_MS: Record<string, number> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: 24 * HOUR_MS };
+/** How long a link may work, and how long it works if its creator does not say. */
+export interface Lifetime {
+  defaultMs: number;
+  maxMs: number;
+  /** The maximum in words. */
+  max: string;
+}
+
+const OF_EMAIL: Lifetime = { defaultMs: SHARE_MS_MAX, maxMs: SHARE_MS_MAX, max: `${HOURS_MAX} hours` };
+/** A review takes days, and its readers come back for the report. */
+export const OF_PAGE: Lifetime = { defaultMs: 7 * DAY_MS, maxMs: 30 * DAY_MS, max: '30 days' };
+
+const UNIT_MS: Record<string, number> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 const FORM = /^\s*(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\s*$/i;
 const SHOWN_CHARS_MAX = 60;
 
-/** Returns the lifetime of a link in milliseconds; the maximum by default. */
-export function readExpiresIn(text: string | undefined): number {
-  if (text === undefined) return SHARE_MS_MAX;
+/** Returns the lifetime of a link in milliseconds. */
+export function readExpiresIn(text: string | undefined, { defaultMs, maxMs, max }: Lifetime = OF_EMAIL): number {
+  if (text === undefined) return defaultMs;
   const [, count, unit] = FORM.exec(text) ?? [];
   if (count === undefined || unit === undefined) {
     throw refused(
-      `must be a whole number and a unit (s, m, h, d, or seconds, minutes, hours, days), such as 30 minutes, and at most ${HOURS_MAX} hours; got ${shown(text)}`,
+      `must be a whole number and a unit (s, m, h, d, or seconds, minutes, hours, days), such as 30 minutes, and at most ${max}; got ${shown(text)}`,
     );
   }
   const ms = Number(count) * (UNIT_MS[unit.charAt(0).toLowerCase()] ?? 0);
-  if (ms === 0) throw refused(`must be more than 0 and at most ${HOURS_MAX} hours; got ${shown(text)}`);
-  if (ms > SHARE_MS_MAX) throw refused(`must be at most ${HOURS_MAX} hours; got ${shown(text)}`);
+  if (ms === 0) throw refused(`must be more than 0 and at most ${max}; got ${shown(text)}`);
+  if (ms > maxMs) throw refused(`must be at most ${max}; got ${shown(text)}`);
   return ms;
 }
 
@@ -51,7 +65,7 @@ const shown = (text: string): string =>
 const refused = (rule: string) => invalidFields([{ path: 'expires_in', message: `expires_in ${rule}` }]);
 
 /** A distinctive prefix lets scanners of logs and repositories recognize a token. */
-const PREFIX = 'rs_';
+export const PREFIX = 'rs_';
 
 export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'createShare'>) {
   const { clock, db, origin } = ctx.store;
@@ -159,7 +173,10 @@ export async function readSharedContent(store: Store, email: SharedEmail): Promi
 const parseList = (json: string | null): string[] => (json === null ? [] : (JSON.parse(json) as string[]));
 
 /** Deletes expired links, which show nothing any more; returns how many. */
-export const forgetExpiredShares = (store: Store): Promise<number> => deleteExpiredShares(store.db, store.clock.now());
+export async function forgetExpiredShares({ db, clock }: Store): Promise<number> {
+  const now = clock.now();
+  return (await deleteExpiredShares(db, now)) + (await deleteExpiredPageShares(db, now));
+}
 
 export async function revokeShares(ctx: Ctx, emailId: string) {
   const { clock, db } = ctx.store;

@@ -19,7 +19,7 @@ import { docsPolicy, loadDocsScript, renderDocsPage } from './docs-page.ts';
 import { createImage, createContactImport, receivePaymentEvent } from './uploads.ts';
 import { authorizeClient } from './oauth/authorize-client.ts';
 import type { HttpServices, Page } from './page.ts';
-import { getSharePage } from './share-page/index.ts';
+import { getPreviewPage, getSharePage } from './share-page/index.ts';
 import { readPosition } from '../../features/webhooks/start.ts';
 import { refuse } from '../../platform/refusal.ts';
 
@@ -77,6 +77,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
     return loadDocsScript();
   },
   getSharePage,
+  getPreviewPage,
   authorizeClient,
   downloadAttachment: sendAttachmentFile,
   downloadReceivedAttachment: sendReceivedAttachment,

@@ -24,8 +24,8 @@ const ENDPOINT_CHARS_MAX = 500;
 const SECRET_ROUTES = /^\/(?:(?:auth|oauth)\/|contacts\/(?:erase|export-person)$)/;
 /** Responses of these routes are in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
-/** The operation that returns a link which works without a login. */
-const SHARE = 'createShare';
+/** The operations that return a link which works without a login. */
+const SHARES: ReadonlySet<string> = new Set(['createShare', 'createBroadcastShare']);
 
 export interface Answered {
   request: FastifyRequest;
@@ -57,7 +57,7 @@ export function createAnswerNote(
     const path = request.url.split('?', 1)[0] ?? '';
     const isUnread = Buffer.isBuffer(request.body) && caller.body === undefined;
     const isSecret = SECRET_ROUTES.test(operation.path);
-    const isShare = operation.operationId === SHARE;
+    const isShare = SHARES.has(operation.operationId);
     const what = { isSecret, isShare, isDone: reply.statusCode < 400, isUnread, bytesMax };
     const isLog = LOG_ROUTES.test(operation.path);
     requestLog.add({

@@ -29,6 +29,18 @@ export async function linksPage(
   return cutPage(await db.all<LinkRow>(sql, [broadcastId, ...pageValues(page)]), page);
 }
 
+/** Lists the links of a broadcast that people clicked, those with the most recipients first. */
+export const topLinks = (
+  db: Executor,
+  broadcastId: string,
+  limit: number,
+): Promise<Pick<LinkRow, 'url' | 'clicks' | 'unique_clicks'>[]> =>
+  db.all(
+    `select url, clicks, unique_clicks from broadcast_links where broadcast_id = ? and clicks > 0
+      order by unique_clicks desc, clicks desc, id limit ?`,
+    [broadcastId, limit],
+  );
+
 /** Lists the links that the recipients of these emails clicked, most clicked first. */
 export function listClicks(db: Executor, emailIds: readonly string[]): Promise<LinkClicks[]> {
   const among = uuidsIn(db.dialect, 'c.email_id', emailIds);

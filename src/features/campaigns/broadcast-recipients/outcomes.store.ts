@@ -151,3 +151,56 @@ function changesIn(tx: Executor): string {
   const fields = ['email_id', 'bounced', 'excused', ...ADDED].map((name) => `value->>'${name}' as ${name}`).join(', ');
   return `(select ${fields} from json_each(?)) as d`;
 }
+
+/** Number of recipients for each kind of outcome. */
+export interface OutcomeSums {
+  recipients: number;
+  delivered: number;
+  opened: number;
+  clicked: number;
+  bounced: number;
+  complained: number;
+}
+
+export interface DomainOutcomes extends OutcomeSums {
+  domain: string;
+  /** The email of one of its recipients. */
+  email_id: string;
+}
+
+/**
+ * Sums a part of the report by the domain of the recipients. `last` is where the next part begins; undefined at the end of
+ * the report.
+ */
+export async function outcomesByDomain(
+  db: Executor,
+  broadcastId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<{ domains: DomainOutcomes[]; last: string | undefined }> {
+  const isPg = db.dialect === 'pg';
+  const domain = isPg ? "substring(email from '@([^@]*)$')" : "substr(email, instr(email, '@') + 1)";
+  const sums = ['delivered', 'opened', 'clicked', 'complained'].map(
+    (name) => `sum(case when ${name} > 0 then 1 else 0 end) as ${name}`,
+  );
+  const rows = await db.all<DomainOutcomes & { last: string }>(
+    `with part as (select * from broadcast_recipients
+        where broadcast_id = ? and email_key > ? and email_id is not null order by email_key limit ?)
+      select lower(coalesce(${domain}, '')) as domain, count(*) as recipients, ${sums.join(', ')},
+        sum(case when bounced is not null then 1 else 0 end) as bounced,
+        max(${isPg ? 'cast(email_id as text)' : 'email_id'}) as email_id, (select max(email_key) from part) as last
+      from part group by 1`,
+    [broadcastId, after, limit],
+  );
+  const read = rows.reduce((sum, row) => sum + Number(row.recipients), 0);
+  const domains = rows.map((row) => ({
+    domain: row.domain,
+    email_id: row.email_id,
+    recipients: Number(row.recipients),
+    delivered: Number(row.delivered),
+    opened: Number(row.opened),
+    clicked: Number(row.clicked),
+    bounced: Number(row.bounced),
+    complained: Number(row.complained),
+  }));
+  return { domains, last: read < limit ? undefined : rows[0]?.last };
+}

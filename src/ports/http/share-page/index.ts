@@ -12,3 +12,4 @@ export {
   stateInWords,
   timeInWords,
 } from './share-page.ts';
+export { getPreviewPage } from './preview-page.ts';

@@ -114,14 +114,23 @@ function makeRoom(entries: Map<string, Entry>): void {
   }
 }
 
+/** The color scheme that an email is shown in. */
+export type Colors = 'light' | 'dark';
+
+/** Renders the frame around the email's HTML, which is escaped already. */
+export const renderFrame = (
+  frame: Buffer,
+  { withRemoteImages, colors = 'light' }: { withRemoteImages: boolean; colors?: Colors },
+): (string | Buffer)[] => [frameStart(withRemoteImages, colors), frame, FRAME_END];
+
 /**
  * Returns the start of the frame around the email's HTML. An empty `sandbox` disables scripts, forms, popups, the page's
  * origin and every way to leave the frame. The frame uses `srcdoc`, because a URL of its own could be opened without the
  * frame around it. The policy is repeated inside, in case a browser does not pass it on to the frame.
  */
-function frameStart(withRemoteImages: boolean): string {
+function frameStart(withRemoteImages: boolean, colors: Colors): string {
   const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
-  const head = `<!doctype html><meta charset="utf-8">${policy}<style>${frameStyle}</style>`;
+  const head = `<!doctype html><meta charset="utf-8">${policy}<style>${ROOT_STYLE[colors]}${frameStyle}</style>`;
   return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head)}`;
 }
 
@@ -130,8 +139,12 @@ const FRAME_END = '"></iframe>';
 // Elements that `disarmHtml` renamed, or that show nothing of their own in an email, are hidden.
 const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');
 
-const frameStyle = `:root{color-scheme:light;color:#111}
-body{font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}img{max-width:100%}
+const ROOT_STYLE: Record<Colors, string> = {
+  light: ':root{color-scheme:light;color:#111}\n',
+  dark: ':root{color-scheme:dark;color:#e6e9ee}\n',
+};
+
+const frameStyle = `body{font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}img{max-width:100%}
 a[data-href]{color:#0b57d0;text-decoration:underline;cursor:text}
 ${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
 
@@ -215,7 +228,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   return reply;
 };
 
-const TOO_MANY = 'Too many shared emails are being opened right now; try again in a few seconds.';
+export const TOO_MANY = 'Too many shared emails are being opened right now; try again in a few seconds.';
 
 interface SharePage {
   email: Omit<SharedEmail, 'isLarge'>;
@@ -267,9 +280,9 @@ export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemot
   }
   const notice = rest.mayLoadImages ? renderImageNotice(withRemoteImages) : '';
   return [
-    `${notice}<div class="frame">${frameStart(withRemoteImages)}`,
-    frame,
-    `${FRAME_END}</div>${renderLinks(rest.links)}`,
+    `${notice}<div class="frame">`,
+    ...renderFrame(frame, { withRemoteImages }),
+    `</div>${renderLinks(rest.links)}`,
     ...(text === undefined
       ? []
       : ['<details><summary>Plain text version</summary><pre dir="auto">', text, '</pre></details>']),
@@ -283,16 +296,17 @@ function renderImageNotice(withRemoteImages: boolean): string {
     : '<p class="notice">Remote images are hidden, because loading them would tell the sender that the email was opened. <a href="?images=1">Show remote images</a></p>';
 }
 
-function renderLinks(links: readonly string[]): string {
+export function renderLinks(links: readonly string[]): string {
   if (links.length === 0) return '';
   const items = links.map((link) => `<li><bdi>${escapeHtml(link)}</bdi></li>`);
   return `<details><summary>Links in this email</summary><p class="quiet">Links in this copy are disabled. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
 }
 
-const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;
+export const renderTime = (ms: number): string =>
+  `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;
 
 /** Renders the page for a link that never existed, has expired, or was revoked, so that these look the same. */
-const renderNoSharePage = (): string =>
+export const renderNoSharePage = (): string =>
   renderDocument(
     'This link does not work',
     `<main><h1>This link does not work</h1>
@@ -301,7 +315,7 @@ const renderNoSharePage = (): string =>
   );
 
 /** Renders the page for a valid link while too many others are being opened. */
-const renderBusyPage = (): string =>
+export const renderBusyPage = (): string =>
   renderDocument(
     'Too many shared emails are being opened right now',
     `<main><h1>Too many shared emails are being opened right now</h1>

@@ -1,0 +1,178 @@
+import type { BodyOf } from '../../contract/index.ts';
+import { isoTime } from '../../platform/clock.ts';
+import { notFound, Refusal } from '../../platform/refusal.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { mayShowContent, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
+import { contactNamed } from '../audience/index.ts';
+import {
+  findBroadcast,
+  getBroadcast,
+  getBroadcastChecklist,
+  readBroadcastReport,
+  renderMail,
+  type BroadcastReport,
+  type RenderedMail,
+} from '../campaigns/index.ts';
+import { getEmailMetrics } from '../metrics/index.ts';
+import { findLivePageShare, insertPageShare, removePageShares, type PageShareRow } from './page-shares.store.ts';
+import { OF_PAGE, PREFIX, readExpiresIn } from './shares.ts';
+
+type Team = Pick<Ctx, 'store' | 'teamId'>;
+
+export async function createBroadcastShare(ctx: Ctx, id: string, input: BodyOf<'createBroadcastShare'>) {
+  const { clock, db, origin } = ctx.store;
+  const lifeMs = readExpiresIn(input.expires_in, OF_PAGE);
+  const token = newToken(PREFIX);
+  const now = clock.now();
+  await db.tx(async (tx) => {
+    if (!(await findBroadcast(tx, ctx.teamId, id))) throw notFound('Broadcast');
+    await mustBeWithinQuota(ctx, tx);
+    const contacts: string[] = [];
+    for (const name of input.contacts ?? []) contacts.push((await contactNamed(tx, ctx.teamId, name)).id);
+    await insertPageShare(tx, {
+      token_hash: hashToken(token),
+      team_id: ctx.teamId,
+      kind: 'broadcast',
+      target_id: id,
+      step: null,
+      contact_ids: JSON.stringify([...new Set(contacts)]),
+      allow_review: input.allow_review === true ? 1 : 0,
+      created_at: now,
+      expires_at: now + lifeMs,
+    });
+  });
+  return {
+    object: 'broadcast' as const,
+    id,
+    url: `${origin()}/preview/${token}`,
+    expires_at: isoTime(now + lifeMs),
+  };
+}
+
+export async function revokeBroadcastShares(ctx: Ctx, id: string) {
+  const { clock, db } = ctx.store;
+  const removed = await db.tx(async (tx) => {
+    if (!(await findBroadcast(tx, ctx.teamId, id))) throw notFound('Broadcast');
+    return removePageShares(tx, { teamId: ctx.teamId, targetId: id });
+  });
+  const now = clock.now();
+  const revoked = removed.filter((share) => share.expires_at > now).length;
+  return { object: 'broadcast' as const, id, revoked };
+}
+
+/** A contact whose email a page shows; `email` is null if the contact was deleted since. */
+export interface PageContact {
+  id: string;
+  email: string | null;
+}
+
+/** What the page of a link shows, apart from the rendered email. */
+export interface BroadcastPage {
+  share: PageShareRow;
+  broadcast: Awaited<ReturnType<typeof getBroadcast>>;
+  /** Null once the broadcast is being sent. */
+  checklist: Awaited<ReturnType<typeof getBroadcastChecklist>> | null;
+  /** Empty if the page shows a made-up contact. */
+  contacts: PageContact[];
+  /** Null before the broadcast is being sent. */
+  report: (BroadcastReport & { periods: Period[]; isHourly: boolean }) | null;
+}
+
+export interface Period {
+  /** The start of the period, in UTC. */
+  name: string;
+  delivered: number;
+  opened: number;
+  clicked: number;
+}
+
+/** Reads the page of a link; undefined if the link is unknown, expired or revoked, or its broadcast is gone. */
+export async function readBroadcastPage(
+  store: Store,
+  token: string,
+  requestId: string,
+): Promise<BroadcastPage | undefined> {
+  const share = await findLivePageShare(store.db, hashToken(token), store.clock.now());
+  if (!share || !(await mayShowContent(store, share.team_id))) return undefined;
+  const ctx = asReader(store, share, requestId);
+  if (!(await findBroadcast(store.db, share.team_id, share.target_id))) return undefined;
+  const broadcast = await getBroadcast(ctx, share.target_id);
+  const isBegun = !['draft', 'scheduled', 'queued'].includes(broadcast.status);
+  return {
+    share,
+    broadcast,
+    checklist: isBegun ? null : await getBroadcastChecklist(ctx, share.target_id),
+    contacts: await loadContacts(ctx, share),
+    report: isBegun ? await loadReport(ctx, broadcast) : null,
+  };
+}
+
+/** Returns the context in which the reader of a link reads things of the team. */
+const asReader = (store: Store, { team_id: teamId }: PageShareRow, requestId: string): Ctx => ({
+  store,
+  teamId,
+  actor: { kind: 'job', name: 'page link' },
+  requestId,
+});
+
+async function loadContacts({ store, teamId }: Team, { contact_ids: ids }: PageShareRow): Promise<PageContact[]> {
+  const contacts: PageContact[] = [];
+  for (const id of JSON.parse(ids) as string[]) {
+    const found = await unlessGone(contactNamed(store.db, teamId, id));
+    contacts.push({ id, email: found?.email ?? null });
+  }
+  return contacts;
+}
+
+/** Renders the email as the chosen contact gets it; without chosen contacts, as a made-up one does. */
+export async function renderPageMail(
+  store: Store,
+  { share, contacts }: Pick<BroadcastPage, 'share' | 'contacts'>,
+  { number, requestId }: { number: number; requestId: string },
+): Promise<RenderedMail | undefined> {
+  const row = await findBroadcast(store.db, share.team_id, share.target_id);
+  const contact = contacts[number - 1];
+  if (!row || (contacts.length > 0 && (!contact || contact.email === null))) return undefined;
+  return unlessGone(renderMail(asReader(store, share, requestId), row, contact?.id));
+}
+
+/** Returns undefined if what is read was deleted meanwhile. */
+async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Refusal && error.errorName === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Longer reports have a bar for each day, so that a bar stays wide enough to see. */
+const HOURLY_MS_MAX = 2 * DAY_MS;
+const REPORTED_MS_MAX = 30 * DAY_MS;
+
+async function loadReport(ctx: Ctx, broadcast: BroadcastPage['broadcast']): Promise<BroadcastPage['report']> {
+  const { store, teamId } = ctx;
+  const report = await readBroadcastReport(store, { teamId, id: broadcast.id });
+  if (report.startedAt === null) return { ...report, periods: [], isHourly: true };
+  const end = Math.min(store.clock.now(), report.startedAt + REPORTED_MS_MAX);
+  const isHourly = end - report.startedAt <= HOURLY_MS_MAX;
+  const metrics = await getEmailMetrics(ctx, {
+    broadcast_id: broadcast.id,
+    dimensions: 'period',
+    granularity: isHourly ? 'hourly' : 'daily',
+    metrics: 'delivered,unique_opened,unique_clicked',
+    start_date: isoTime(report.startedAt),
+    end_date: isoTime(end),
+  });
+  const periods = ('data' in metrics ? metrics.data : []).map((row) => ({
+    name: row.period ?? '',
+    delivered: row.delivered ?? 0,
+    opened: row.unique_opened ?? 0,
+    clicked: row.unique_clicked ?? 0,
+  }));
+  return { ...report, periods, isHourly };
+}

@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto';
+import {
+  readBroadcastPage,
+  renderPageMail,
+  type BroadcastPage,
+  type PageContact,
+  type SharedContent,
+} from '../../../features/sharing/index.ts';
+import { notFound, Refusal, refuse } from '../../../platform/refusal.ts';
+import { escapeHtml } from '../../../protocol/safe-html/index.ts';
+import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
+import { bdi, documentEnd, documentStart, readingStyle } from '../layout/index.ts';
+import type { Page } from '../page.ts';
+import { renderReport, REPORT_STYLE } from './broadcast-report.ts';
+import {
+  renderBusyPage,
+  renderedOnce,
+  renderEmail,
+  renderFrame,
+  renderLinks,
+  renderNoSharePage,
+  renderTime,
+  sharePageHeaders,
+  TOO_MANY,
+  type RenderedEmail,
+} from './share-page.ts';
+
+/** The choices that a reader makes by the links of the page. */
+export interface View {
+  contact: number;
+  width: 'phone' | 'desktop';
+  colors: 'light' | 'dark';
+  part: 'html' | 'text';
+  images: boolean;
+  /** Whether the page loads itself again while the broadcast is being sent. */
+  live: boolean;
+}
+
+const FIRST_VIEW: View = {
+  contact: 1,
+  width: 'desktop',
+  colors: 'light',
+  part: 'html',
+  images: false,
+  live: true,
+};
+
+const REFRESH_SECONDS = 30;
+
+/** A link has no images of its own that an email could show by their content ids. */
+const NO_IMAGES: SharedContent['images'] = new Map();
+
+export const getPreviewPage: Page<'getPreviewPage'> = async (
+  { store, requestId },
+  { path, query },
+  { services: { executor }, reply, accept },
+) => {
+  const view: View = {
+    contact: Number(query?.contact ?? FIRST_VIEW.contact),
+    width: query?.width ?? FIRST_VIEW.width,
+    colors: query?.colors ?? FIRST_VIEW.colors,
+    part: query?.part ?? FIRST_VIEW.part,
+    images: query?.images === '1',
+    live: query?.live !== '0',
+  };
+  reply.headers(sharePageHeaders(view.images));
+  // A browser gets a page; a program gets the error body of every other route.
+  const isPerson = /\btext\/html\b/i.test(accept);
+  const answerBusy = (): string => {
+    if (!isPerson) throw refuse('service_unavailable', { say: TOO_MANY });
+    reply.code(503).type('text/html; charset=utf-8');
+    return renderBusyPage();
+  };
+  const page = await readBroadcastPage(store, path.token, requestId);
+  if (!page) {
+    if (!isPerson) throw notFound('Share link');
+    reply.code(404).type('text/html; charset=utf-8');
+    return renderNoSharePage();
+  }
+  if (arePagesOverloaded(executor)) return answerBusy();
+  const shown = await composeMail(page, view);
+  if (shown === 'busy') return answerBusy();
+  reply.type('text/html; charset=utf-8');
+  const bytes = shown.content?.bytes ?? 0;
+  if (bytes <= COSTLY_BYTES) return renderPreviewPage({ page, view, shown });
+  await executor.run(() => void reply.send(renderPreviewPage({ page, view, shown })), { tenant: ANYBODY });
+  return reply;
+
+  /** Renders the email once for all readers who look at the same content. */
+  async function composeMail(found: BroadcastPage, { contact }: View): Promise<ShownMail | 'busy'> {
+    try {
+      const mail = await renderPageMail(store, found, { number: contact, requestId });
+      if (!mail) return NO_MAIL;
+      const { html, text, ...fields } = mail;
+      const isLarge = (html?.length ?? 0) + (text?.length ?? 0) > COSTLY_BYTES;
+      const id = createHash('sha256')
+        .update(JSON.stringify([html, text]))
+        .digest('hex');
+      const rendering = renderedOnce(store, { id, isLarge }, () =>
+        renderEmail({ html, text, images: NO_IMAGES }, isLarge ? store.texts : undefined),
+      );
+      return rendering ? { mail: fields, content: await rendering, fault: undefined } : 'busy';
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status >= 500) throw error;
+      return { ...NO_MAIL, fault: error.message };
+    }
+  }
+};
+
+type MailFields = Omit<NonNullable<Awaited<ReturnType<typeof renderPageMail>>>, 'html' | 'text'>;
+
+interface ShownMail {
+  /** Undefined if the chosen contact was deleted, or its email cannot be rendered. */
+  mail: MailFields | undefined;
+  content: RenderedEmail | undefined;
+  /** The reason why the email cannot be rendered. */
+  fault: string | undefined;
+}
+
+const NO_MAIL: ShownMail = { mail: undefined, content: undefined, fault: undefined };
+
+interface PreviewPage {
+  page: BroadcastPage;
+  view: View;
+  shown: ShownMail;
+}
+
+const PREVIEW_STYLE = `main>section+section{margin-top:2rem;padding-top:1.5rem;border-top:1px solid var(--line)}
+h2{font-size:1.125rem;margin:0 0 .75rem}h3{font-size:1rem;margin:1.25rem 0 .25rem}
+.choices{display:grid;gap:.5rem;margin:0 0 1rem}
+.choices div{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center}
+.choices span{flex:0 0 5.5rem;color:var(--quiet)}
+.choices a{padding:.375rem .75rem;border:1px solid var(--edge);border-radius:.375rem;text-decoration:none}
+.choices a[aria-current]{background:var(--accent);border-color:var(--accent);color:var(--on-accent)}
+.checks{list-style:none;padding:0}.checks li{display:grid;grid-template-columns:5rem 1fr;gap:.75rem;padding:.25rem 0}
+.bad{color:var(--bad);font-weight:600}
+.view{overflow-x:auto}.view .frame{max-width:none}
+.phone .frame{width:375px;max-width:100%;height:667px}.desktop .frame{width:700px}
+.dark .frame,.dark iframe{background:#121212;color-scheme:dark}.light iframe{color-scheme:light}
+.button{display:inline-block;padding:.5rem 1.25rem;border-radius:.375rem;background:var(--accent);color:var(--on-accent);font-weight:600;text-decoration:none}
+@media (max-width:32rem){.checks li{grid-template-columns:1fr;gap:0}}
+`;
+
+const STYLE = readingStyle + PREVIEW_STYLE + REPORT_STYLE;
+
+/** Inserts the cached rendering, so a reader costs only a copy. */
+function renderPreviewPage({ page, view, shown }: PreviewPage): Buffer {
+  const { broadcast, checklist, report, share } = page;
+  const subject = shown.mail?.subject ?? broadcast.subject;
+  const title = subject.trim() === '' ? '(no subject)' : subject;
+  const parts: (string | Buffer)[] = [
+    withRefresh(documentStart(title, STYLE), page, view),
+    `<header><h1><bdi>${escapeHtml(title)}</bdi></h1>${renderFields(page, shown)}${renderLiveNotice(page, view)}</header>
+<main aria-label="Broadcast">`,
+    report === null ? '' : renderReport({ broadcast, report, links: shown.content?.links ?? [] }),
+    checklist === null ? '' : renderChecklist(checklist),
+    ...renderPreview(page, view, shown),
+    `</main>
+<footer><p>This is a preview of one broadcast. Opening it counts no open and no click, and nobody can unsubscribe here. Anyone with the link can view it until ${renderTime(share.expires_at)}.</p></footer>${documentEnd}`,
+  ];
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+}
+
+const isSending = ({ broadcast }: BroadcastPage): boolean => broadcast.status === 'sending';
+
+function withRefresh(head: string, page: BroadcastPage, { live }: View): string {
+  if (!isSending(page) || !live) return head;
+  return head.replace('<title>', `<meta http-equiv="refresh" content="${REFRESH_SECONDS}"><title>`);
+}
+
+function renderLiveNotice(page: BroadcastPage, view: View): string {
+  if (!isSending(page)) return '';
+  return view.live
+    ? `<p class="notice">This page loads itself again every ${REFRESH_SECONDS} seconds while the broadcast is being sent. ${linkTo(view, { live: false }, 'Stop that')}</p>`
+    : `<p class="notice">The broadcast is being sent. ${linkTo(view, { live: true }, 'Load this page again every 30 seconds')}</p>`;
+}
+
+const STATUSES: Record<BroadcastPage['broadcast']['status'], string> = {
+  draft: 'Draft',
+  scheduled: 'Scheduled',
+  queued: 'About to be sent',
+  sending: 'Being sent',
+  sent: 'Sent',
+  canceled: 'Canceled',
+  failed: 'Failed',
+};
+
+function renderFields({ broadcast, checklist }: BroadcastPage, { mail }: ShownMail): string {
+  const { status, held, paused, recipients, excluded, total, scheduled_at: scheduledAt } = broadcast;
+  const stops = [...(paused === null ? [] : ['paused']), ...(held === null ? [] : ['on hold'])];
+  const progress = total === null ? '' : `${recipients + excluded} of ${total} contacts, ${excluded} of them left out`;
+  const audience = checklist?.audience ?? null;
+  const rows: [string, string][] = [
+    ['From', bdi(broadcast.from)],
+    ['To', mail ? bdi(mail.to) : ''],
+    ['Reply to', broadcast.reply_to.map(bdi).join(', ')],
+    ['Preview text', bdi(mail?.preview_text ?? broadcast.preview_text ?? '')],
+    ['Other subjects', (broadcast.ab?.variants.slice(1) ?? []).map((one) => bdi(one.subject)).join(', ')],
+    ['Status', escapeHtml([STATUSES[status], ...stops].join(', '))],
+    ['Scheduled for', scheduledAt === undefined ? '' : renderTime(Date.parse(scheduledAt))],
+    ['Segments', (audience?.segments ?? []).map(({ name }) => bdi(name)).join(', ')],
+    ['Without', (audience?.exclude_segments ?? []).map(({ name }) => bdi(name)).join(', ')],
+    ['Recipients', audience ? `${audience.recipients} of ${audience.contacts} contacts` : ''],
+    ['Progress', progress],
+  ];
+  const shown = rows.filter(([, value]) => value !== '' && value !== bdi(''));
+  return `<dl>${shown.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
+}
+
+const RESULTS = { pass: 'OK', warn: 'Check', fail: 'Problem' } as const;
+
+function renderChecklist({ gate, checks }: NonNullable<BroadcastPage['checklist']>): string {
+  const items = [
+    ...gate.map(({ ok, message }) => ({ status: ok ? ('pass' as const) : ('fail' as const), message, details: [] })),
+    ...checks,
+  ];
+  const problems = items.filter(({ status }) => status === 'fail').length;
+  const summary =
+    problems === 0
+      ? 'Nothing prevents sending.'
+      : `${problems === 1 ? '1 problem prevents' : `${problems} problems prevent`} sending.`;
+  const rows = items.map(({ status, message, details }) => {
+    const more = details.length === 0 ? '' : `<ul>${details.map((one) => `<li>${bdi(one)}</li>`).join('')}</ul>`;
+    return `<li><span${status === 'fail' ? ' class="bad"' : ''}>${RESULTS[status]}</span><div>${bdi(message)}${more}</div></li>`;
+  });
+  return `<section aria-labelledby="checklist"><h2 id="checklist">Checklist</h2><p>${summary}</p><ul class="checks">${rows.join('')}</ul></section>`;
+}
+
+function renderPreview({ contacts }: BroadcastPage, view: View, { content, mail, fault }: ShownMail) {
+  const start = `<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${renderChoices(contacts, view)}`;
+  const end = '</section>';
+  if (!mail || !content) {
+    const say = fault ?? 'This contact was deleted, so its email cannot be shown.';
+    return [start, `<p class="quiet">${bdi(say)}</p>`, end];
+  }
+  const missing =
+    mail.missing.length === 0
+      ? ''
+      : `<p class="notice">Empty in this email, because they have neither a value nor a default: ${mail.missing.map(bdi).join(', ')}</p>`;
+  if (view.part === 'text' || content.frame === undefined) {
+    const none = '<p class="quiet">The email has no such part yet.</p>';
+    return [
+      start,
+      missing,
+      ...(content.text === undefined ? [none] : ['<pre dir="auto">', content.text, '</pre>']),
+      end,
+    ];
+  }
+  return [
+    start,
+    missing,
+    content.mayLoadImages ? renderImageChoice(view) : '',
+    `<div class="view ${view.width} ${view.colors}"><div class="frame">`,
+    ...renderFrame(content.frame, { withRemoteImages: view.images, colors: view.colors }),
+    `</div></div>${view.colors === 'dark' ? DARK_NOTE : ''}`,
+    renderLinks(content.links),
+    end,
+  ];
+}
+
+const DARK_NOTE =
+  '<p class="quiet">Dark colors are those that the email chooses itself. Mail programs that recolor every email show it differently.</p>';
+
+/** Loading an image notifies its owner that the email was opened, so the reader is asked first. */
+const renderImageChoice = (view: View): string =>
+  view.images
+    ? `<p class="notice">Remote images are shown. ${linkTo(view, { images: false }, 'Hide remote images')}</p>`
+    : `<p class="notice">Remote images are hidden, because loading them would tell their servers that the email was opened. ${linkTo(view, { images: true }, 'Show remote images')}</p>`;
+
+function renderChoices(contacts: readonly PageContact[], view: View): string {
+  const rows: [string, string[]][] = [
+    [
+      'Contact',
+      contacts.map(({ email }, at) => choose(view, { contact: at + 1 }, bdi(email ?? `Deleted contact ${at + 1}`))),
+    ],
+    ['Part', [choose(view, { part: 'html' }, 'HTML'), choose(view, { part: 'text' }, 'Text')]],
+    ['Width', [choose(view, { width: 'phone' }, 'Phone'), choose(view, { width: 'desktop' }, 'Desktop')]],
+    ['Colors', [choose(view, { colors: 'light' }, 'Light'), choose(view, { colors: 'dark' }, 'Dark')]],
+  ];
+  const shown = rows.filter(([, links]) => links.length > 0);
+  return `<nav aria-label="Preview" class="choices">${shown.map(([name, links]) => `<div><span>${name}</span>${links.join('')}</div>`).join('')}</nav>`;
+}
+
+function choose(view: View, change: Partial<View>, label: string): string {
+  const isChosen = Object.entries(change).every(([name, value]) => view[name as keyof View] === value);
+  return `<a href="${hrefOf(view, change)}"${isChosen ? ' aria-current="true"' : ''}>${label}</a>`;
+}
+
+const linkTo = (view: View, change: Partial<View>, label: string): string =>
+  `<a href="${hrefOf(view, change)}">${label}</a>`;
+
+/** Returns the address of the page after a choice; it is relative, so that the token is written nowhere. */
+function hrefOf(view: View, change: Partial<View>): string {
+  const next = { ...view, ...change };
+  const names = Object.keys(FIRST_VIEW) as (keyof View)[];
+  const query = names
+    .filter((name) => next[name] !== FIRST_VIEW[name])
+    .map((name) => `${name}=${typeof next[name] === 'boolean' ? Number(next[name]) : next[name]}`);
+  return escapeHtml(`?${query.join('&')}`);
+}
