@@ -5,10 +5,10 @@ import { bdi } from '../layout/index.ts';
 export const REPORT_STYLE = `.scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:0 0 .25rem}
-th,td{text-align:right;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}
+th,td{text-align:right;white-space:nowrap;overflow-wrap:normal;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}
 th:first-child,td:first-child{text-align:left;padding-left:0}
-thead th{color:var(--quiet);font-weight:400}tbody th{font-weight:400;min-width:7rem;max-width:24rem}
-.bar{width:35%;min-width:5rem;vertical-align:middle}
+thead th{color:var(--quiet);font-weight:400}tbody th{font-weight:400;min-width:7rem;max-width:24rem;white-space:normal;overflow-wrap:anywhere}
+.bar{width:35%;min-width:4rem;vertical-align:middle}
 svg{display:block;width:100%}.bar svg{height:.75rem}.columns svg{height:5rem;border-bottom:1px solid var(--edge)}
 rect{fill:var(--accent)}.columns{margin:0 0 1rem}.columns figcaption{display:flex;justify-content:space-between;gap:1rem;color:var(--quiet);font-size:.875rem}
 `;

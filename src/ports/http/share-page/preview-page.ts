@@ -87,11 +87,12 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
   return reply;
 
   /** Renders the email once for all readers who look at the same content. */
-  async function composeMail(found: BroadcastPage, { contact }: View): Promise<ShownMail | 'busy'> {
+  async function composeMail(found: BroadcastPage, { contact, colors }: View): Promise<ShownMail | 'busy'> {
     try {
       const mail = await renderPageMail(store, found, { number: contact, requestId });
       if (!mail) return NO_MAIL;
-      const { html, text, ...fields } = mail;
+      const { text, ...fields } = mail;
+      const html = fields.html === null ? null : settleColors(fields.html, colors);
       const isLarge = (html?.length ?? 0) + (text?.length ?? 0) > COSTLY_BYTES;
       const id = createHash('sha256')
         .update(JSON.stringify([html, text]))
@@ -107,7 +108,18 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
   }
 };
 
-type MailFields = Omit<NonNullable<Awaited<ReturnType<typeof renderPageMail>>>, 'html' | 'text'>;
+const COLOR_QUERY = /\(\s*prefers-color-scheme\s*:\s*(dark|light)\s*\)/gi;
+
+/**
+ * Replaces the queries for the color scheme by ones that always or never hold, because browsers answer them by the
+ * settings of the reader and not by the scheme of the frame.
+ */
+const settleColors = (html: string, colors: View['colors']): string =>
+  html.replaceAll(COLOR_QUERY, (_, asked: string) =>
+    asked.toLowerCase() === colors ? '(min-width:0)' : '(max-width:0)',
+  );
+
+type MailFields = Omit<NonNullable<Awaited<ReturnType<typeof renderPageMail>>>, 'text'>;
 
 interface ShownMail {
   /** Undefined if the chosen contact was deleted, or its email cannot be rendered. */
@@ -135,7 +147,7 @@ h2{font-size:1.125rem;margin:0 0 .75rem}h3{font-size:1rem;margin:1.25rem 0 .25re
 .checks{list-style:none;padding:0}.checks li{display:grid;grid-template-columns:5rem 1fr;gap:.75rem;padding:.25rem 0}
 .bad{color:var(--bad);font-weight:600}
 .view{overflow-x:auto}.view .frame{max-width:none}
-.phone .frame{width:375px;max-width:100%;height:667px}.desktop .frame{width:700px}
+.phone .frame{width:375px;height:667px}.desktop .frame{width:700px}
 .dark .frame,.dark iframe{background:#121212;color-scheme:dark}.light iframe{color-scheme:light}
 .button{display:inline-block;padding:.5rem 1.25rem;border-radius:.375rem;background:var(--accent);color:var(--on-accent);font-weight:600;text-decoration:none}
 @media (max-width:32rem){.checks li{grid-template-columns:1fr;gap:0}}
@@ -250,7 +262,7 @@ function renderPreview({ contacts }: BroadcastPage, view: View, { content, mail,
     start,
     missing,
     content.mayLoadImages ? renderImageChoice(view) : '',
-    `<div class="view ${view.width} ${view.colors}"><div class="frame">`,
+    `<div class="view ${view.width} ${view.colors}" tabindex="0" role="region" aria-label="Email"><div class="frame">`,
     ...renderFrame(content.frame, { withRemoteImages: view.images, colors: view.colors }),
     `</div></div>${view.colors === 'dark' ? DARK_NOTE : ''}`,
     renderLinks(content.links),

@@ -140,12 +140,12 @@ const FRAME_END = '"></iframe>';
 const NOT_SHOWN = 'applet audio iframe math noembed noframes object script svg template video'.split(' ');
 
 const ROOT_STYLE: Record<Colors, string> = {
-  light: ':root{color-scheme:light;color:#111}\n',
-  dark: ':root{color-scheme:dark;color:#e6e9ee}\n',
+  light: ':root{color-scheme:light;color:#111}a[data-href]{color:#0b57d0}\n',
+  dark: ':root{color-scheme:dark;color:#e6e9ee}a[data-href]{color:#8ab4f8}\n',
 };
 
 const frameStyle = `body{font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}img{max-width:100%}
-a[data-href]{color:#0b57d0;text-decoration:underline;cursor:text}
+a[data-href]{text-decoration:underline;cursor:text}
 ${NOT_SHOWN.map((name) => `x-${name}`).join(',')}{display:none}`;
 
 let format: Intl.DateTimeFormat | undefined;
