@@ -1580,7 +1580,9 @@ create table broadcasts (
   -- The broadcast that it was copied from.
   duplicated_from ${id},
   -- 1 once rows of its report are removed by age, so that it does not have all recipients any more.
-  report_removed integer not null default 0
+  report_removed integer not null default 0,
+  -- 1 where its current content must be approved before it is sent.
+  require_review integer not null default 0
 );
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');
@@ -1595,6 +1597,21 @@ create index broadcasts_reported on broadcasts (team_id, id) where body_id is no
 -- GET /broadcasts, with and without 'status'.
 create index broadcasts_team_id_id_index on broadcasts (team_id, id);
 create index broadcasts_team_id_status_id_index on broadcasts (team_id, status, id);
+
+-- Decisions of readers of the page of a broadcast. 'version' is a hash of the content that they saw.
+create table broadcast_reviews (
+  id ${id} primary key,
+  broadcast_id ${id} not null,
+  version text not null,
+  -- 'approved' or 'changes_requested'.
+  decision text not null,
+  -- As the reader stated it.
+  name text not null,
+  note text,
+  created_at bigint not null
+);
+-- GET /broadcasts/{id}/reviews, and the latest one of it.
+create index broadcast_reviews_broadcast_id_id_index on broadcast_reviews (broadcast_id, id);
 
 -- Recipients of a broadcast and the outcome for each; those that were left out, with the reason.
 create table broadcast_recipients (

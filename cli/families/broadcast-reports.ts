@@ -36,3 +36,13 @@ export const broadcastLinks = declareFamily({
     empty: 'No link was clicked yet.',
   }),
 });
+
+export const broadcastReviews = declareFamily({
+  noun: 'a review',
+  list: declareList('listBroadcastReviews', {
+    fields: { decision: { kind: 'state' }, is_current: { label: 'Of this content', either: ['yes', 'no'] } },
+    columns: ['created_at', 'decision', 'is_current', 'name', 'note'],
+    asked: ['id'],
+    empty: 'Nobody has reviewed it yet.',
+  }),
+});

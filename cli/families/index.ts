@@ -10,7 +10,7 @@ export { automationRuns, automations } from './automations.ts';
 export { attachments, receivedAttachments } from './attachments.ts';
 export { billing, billingPlans, invoices } from './billing.ts';
 export { breakers } from './breakers.ts';
-export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
+export { broadcastExclusions, broadcastLinks, broadcastRecipients, broadcastReviews } from './broadcast-reports.ts';
 export { broadcastInWords, resumeIt } from './broadcast-words.ts';
 export { broadcasts } from './broadcasts.ts';
 export { certificates } from './certificates.ts';

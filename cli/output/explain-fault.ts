@@ -367,6 +367,10 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
     words: 'Set it with',
     command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
   },
+  review_required: {
+    words: 'Send the page to the person who approves it; create its link with',
+    command: ['createBroadcastShare', '--allow-review'],
+  },
 };
 
 /** Returns the advice for a reason that is shown together with other things. */

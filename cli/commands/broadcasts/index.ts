@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import { broadcastExclusions, broadcastLinks, broadcastRecipients, broadcasts } from '../../families/index.ts';
+import {
+  broadcastExclusions,
+  broadcastLinks,
+  broadcastRecipients,
+  broadcastReviews,
+  broadcasts,
+} from '../../families/index.ts';
 import { declareFamily, type ActionByHand } from '../declare-family.ts';
 
 const WATCHED: ActionByHand = {
@@ -20,5 +26,6 @@ export function addBroadcastCommands(program: Command): void {
       checks: { run: async (...call) => (await import('./checklist.ts')).runChecklist(...call) },
     },
   });
-  for (const family of [broadcastRecipients, broadcastExclusions, broadcastLinks]) declareFamily(program, family);
+  const lists = [broadcastRecipients, broadcastExclusions, broadcastLinks, broadcastReviews];
+  for (const family of lists) declareFamily(program, family);
 }

@@ -72,5 +72,12 @@ export {
   listBroadcasts,
   listPropertyUsers,
 } from './broadcasts/read-broadcasts.ts';
+export {
+  computeVersion,
+  isReviewable,
+  listBroadcastReviews,
+  reviewBroadcast,
+  type ReviewStatus,
+} from './broadcasts/reviews.ts';
 export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

@@ -17,6 +17,7 @@ import {
   listBroadcasts,
 } from './broadcasts/read-broadcasts.ts';
 import { previewBroadcast } from './broadcasts/preview-broadcast.ts';
+import { listBroadcastReviews } from './broadcasts/reviews.ts';
 import { sendBroadcast } from './broadcasts/send-broadcast.ts';
 import { testBroadcast } from './sending/test-broadcast.ts';
 import { readIdempotency } from '../../mail/accept/index.ts';
@@ -44,6 +45,7 @@ export const broadcasts = {
     listBroadcastRecipients(ctx, path.broadcast_id, query, readPage(query)),
   listBroadcastExclusions: (ctx, { path, query }) => listBroadcastExclusions(ctx, path.broadcast_id, readPage(query)),
   listBroadcastLinks: (ctx, { path, query }) => listBroadcastLinks(ctx, path.broadcast_id, readPage(query)),
+  listBroadcastReviews: (ctx, { path, query }) => listBroadcastReviews(ctx, path.broadcast_id, readPage(query)),
   getBroadcastChecklist: (ctx, { path }) => getBroadcastChecklist(ctx, path.broadcast_id),
   previewBroadcast: (ctx, { path, body }) => previewBroadcast(ctx, path.broadcast_id, body),
   testBroadcast: (ctx, { path, body }) => testBroadcast(ctx, ctx.services.accept, path.broadcast_id, body),

@@ -64,6 +64,7 @@ export const KEPT_TABLES_OF_PERSON: Readonly<Record<string, string>> = {
   audit_log: 'shows who changed what; entries cannot be changed, and are removed after audit.retention_days',
   automation_versions: SETTING,
   sign_up_forms: SETTING,
+  broadcast_reviews: 'shows who approved a broadcast; removed with the broadcast',
   broadcasts: SETTING,
   events: 'tells endpoints which contact was erased; removed after retention_days of the plan',
   idempotency_keys: 'prevents that a repeated call sends twice; removed after a day',

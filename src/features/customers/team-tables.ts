@@ -104,6 +104,7 @@ export const TEAM_PATHS: readonly TeamPath[] = [
     'broadcast_links',
     'broadcast_counts',
     'broadcast_images',
+    'broadcast_reviews',
   ]),
   { table: 'page_shares', by: 'team_id' },
   { table: 'contact_imports', by: 'team_id', files: 'unrecorded' },

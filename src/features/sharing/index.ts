@@ -5,10 +5,13 @@
 export {
   createBroadcastShare,
   readBroadcastPage,
+  readReviewedBroadcast,
+  reviewSharedBroadcast,
   renderPageMail,
   revokeBroadcastShares,
   type BroadcastPage,
   type PageContact,
+  type ReviewedBroadcast,
   type Period,
 } from './page-shares.ts';
 

@@ -1,12 +1,17 @@
 import type { BodyOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { notFound, Refusal } from '../../platform/refusal.ts';
+import { notFound, Refusal, refuse } from '../../platform/refusal.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store.ts';
-import type { Ctx } from '../../tenancy/access/index.ts';
+import type { Ctx, NobodyCtx } from '../../tenancy/access/index.ts';
+import { audited } from '../../tenancy/audit/index.ts';
 import { mayShowContent, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
 import { contactNamed } from '../audience/index.ts';
 import {
+  computeVersion,
+  isReviewable,
+  listBroadcastReviews,
+  reviewBroadcast,
   findBroadcast,
   getBroadcast,
   getBroadcastChecklist,
@@ -62,6 +67,54 @@ export async function revokeBroadcastShares(ctx: Ctx, id: string) {
   return { object: 'broadcast' as const, id, revoked };
 }
 
+/** Records the decision of the reader of a link, with an entry in the audit log of the team. */
+export async function reviewSharedBroadcast(
+  { store, browser, requestId }: NobodyCtx,
+  token: string,
+  input: BodyOf<'reviewSharedBroadcast'>,
+) {
+  const share = await findLiveShareOfTeam(store, token);
+  if (!share) throw notFound('Share link');
+  if (share.allow_review === 0) throw refuse('invalid_permission', { say: 'This link does not allow reviews.' });
+  const { decision, name, note = null } = input;
+  const { store: auditedStore } = audited(store, {
+    team_id: share.team_id,
+    action: 'broadcast.reviewed',
+    subject_id: share.target_id,
+    actor_kind: 'link',
+    actor_id: null,
+    actor_name: name.trim(),
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+    request_id: requestId,
+    details: JSON.stringify({ decision, note }),
+  });
+  return reviewBroadcast(auditedStore, { teamId: share.team_id, id: share.target_id }, input);
+}
+
+const USER_AGENT_CHARS_MAX = 500;
+
+/** Returns a link that works; undefined if it is unknown, expired or revoked, or its team may not show content. */
+async function findLiveShareOfTeam(store: Store, token: string): Promise<PageShareRow | undefined> {
+  const share = await findLivePageShare(store.db, hashToken(token), store.clock.now());
+  return share && (await mayShowContent(store, share.team_id)) ? share : undefined;
+}
+
+/** The broadcast of a link with `allow_review`, as the form for a review names it. */
+export interface ReviewedBroadcast {
+  name: string;
+  version: string;
+  isReviewable: boolean;
+}
+
+/** Reads what a form for a review is about; undefined if the link does not work or allows no reviews. */
+export async function readReviewedBroadcast(store: Store, token: string): Promise<ReviewedBroadcast | undefined> {
+  const share = await findLiveShareOfTeam(store, token);
+  if (!share || share.allow_review === 0) return undefined;
+  const row = await findBroadcast(store.db, share.team_id, share.target_id);
+  return row && { name: row.subject, version: await computeVersion(store.db, row), isReviewable: isReviewable(row) };
+}
+
 /** A contact whose email a page shows; `email` is null if the contact was deleted since. */
 export interface PageContact {
   id: string;
@@ -78,7 +131,14 @@ export interface BroadcastPage {
   contacts: PageContact[];
   /** Null before the broadcast is being sent. */
   report: (BroadcastReport & { periods: Period[]; isHourly: boolean }) | null;
+  /** The newest reviews. */
+  reviews: Awaited<ReturnType<typeof listBroadcastReviews>>['data'];
+  /** The version of the content. */
+  version: string;
+  mayReview: boolean;
 }
+
+const REVIEWS_SHOWN = 20;
 
 export interface Period {
   /** The start of the period, in UTC. */
@@ -94,10 +154,11 @@ export async function readBroadcastPage(
   token: string,
   requestId: string,
 ): Promise<BroadcastPage | undefined> {
-  const share = await findLivePageShare(store.db, hashToken(token), store.clock.now());
-  if (!share || !(await mayShowContent(store, share.team_id))) return undefined;
+  const share = await findLiveShareOfTeam(store, token);
+  if (!share) return undefined;
   const ctx = asReader(store, share, requestId);
-  if (!(await findBroadcast(store.db, share.team_id, share.target_id))) return undefined;
+  const row = await findBroadcast(store.db, share.team_id, share.target_id);
+  if (!row) return undefined;
   const broadcast = await getBroadcast(ctx, share.target_id);
   const isBegun = !['draft', 'scheduled', 'queued'].includes(broadcast.status);
   return {
@@ -106,6 +167,9 @@ export async function readBroadcastPage(
     checklist: isBegun ? null : await getBroadcastChecklist(ctx, share.target_id),
     contacts: await loadContacts(ctx, share),
     report: isBegun ? await loadReport(ctx, broadcast) : null,
+    reviews: (await listBroadcastReviews(ctx, share.target_id, { limit: REVIEWS_SHOWN })).data,
+    version: await computeVersion(store.db, row),
+    mayReview: share.allow_review === 1 && isReviewable(row),
   };
 }
 

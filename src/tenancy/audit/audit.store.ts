@@ -6,7 +6,7 @@ export interface AuditRow {
   team_id: string | null;
   action: string;
   subject_id: string | null;
-  actor_kind: 'api_key' | 'user' | 'app' | 'operator' | 'command' | 'system';
+  actor_kind: 'api_key' | 'user' | 'app' | 'operator' | 'command' | 'system' | 'link';
   actor_id: string | null;
   actor_name: string | null;
   /** The name of the app that acted for the person, and its grant; null for any other actor. */

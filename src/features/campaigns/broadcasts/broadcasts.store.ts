@@ -113,7 +113,8 @@ export type Obstacle =
   | 'marketing_off'
   | 'sending_limited'
   | 'team_suspended'
-  | 'domain_unverified';
+  | 'domain_unverified'
+  | 'review';
 
 export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
 
@@ -147,6 +148,8 @@ export interface BroadcastContent {
   local_time: number;
   /** JSON of an `AbTest`: other subjects to try. */
   ab_test: string | null;
+  /** 1 if its content must be approved before it is sent. */
+  require_review: number;
 }
 
 /** Values that are fixed when the broadcast is sent. */
@@ -232,6 +235,7 @@ const CONTENT = [
   'pool',
   'local_time',
   'ab_test',
+  'require_review',
 ] as const;
 const NEW = [
   'id',
@@ -316,6 +320,7 @@ export async function saveContent(
 }
 
 export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void> {
+  await tx.run('delete from broadcast_reviews where broadcast_id = ?', [id]);
   await tx.run('delete from broadcasts where id = ?', [id]);
 }
 

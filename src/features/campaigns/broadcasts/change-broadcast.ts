@@ -81,6 +81,7 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
     pool: input.pool ?? null,
     local_time: input.local_time === true ? 1 : 0,
     ab_test: input.ab ? JSON.stringify(input.ab) : null,
+    require_review: input.require_review === true ? 1 : 0,
   };
 }
 
@@ -110,6 +111,7 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
     pool: input.pool === undefined ? before.pool : input.pool,
     local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
     ab_test: input.ab === undefined ? before.ab_test : input.ab && JSON.stringify(input.ab),
+    require_review: input.require_review === undefined ? before.require_review : Number(input.require_review),
   };
   if (changed.ab_test !== null && changed.local_time === 1) throw notTogether();
   return changed;
@@ -203,6 +205,7 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
     const isOwn = row.author_grant_id === readGrantId(actor);
     mustMayAlter(actor, { isOwn });
     const content = readChangedContent(row, input);
+    if (content.require_review < row.require_review && readAppName(actor) !== null) throw liftedByApp();
     const isNew = (after: string | null, before: string | null) => (after === before ? null : after);
     mustBeOffered(store.config, isNew(content.pool, row.pool));
     await mustBeAddressed(tx, teamId, {
@@ -218,6 +221,11 @@ export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string,
   });
   return broadcastNamed(id);
 }
+
+const liftedByApp = () =>
+  refuse('invalid_permission', {
+    say: 'require_review can be set to false only by a member or a key of the team, not by an app.',
+  });
 
 export async function deleteBroadcast({ store, teamId }: Ctx, id: string) {
   await store.db.tx(async (tx) => {

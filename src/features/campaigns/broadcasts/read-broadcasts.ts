@@ -36,6 +36,7 @@ import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts
 import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
+import { loadReviewStatus } from './reviews.ts';
 import { contactZones } from './send-time.ts';
 
 type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
@@ -136,6 +137,7 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
     local_time: row.local_time === 1,
+    require_review: row.require_review === 1,
     waiting_reason: waitsFor,
     next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
     failed_reason: row.failed_reason,
@@ -198,7 +200,11 @@ export async function listPropertyUsers(ctx: Ctx, propertyId: string) {
 export async function getBroadcast(ctx: Ctx, id: string) {
   const row = await loadBroadcast(ctx, id);
   const { db } = ctx.store;
-  return { ...presentBroadcast(row, (await loadBroadcastCounts(db, [id])).get(id)), ab: await presentAbTest(db, row) };
+  return {
+    ...presentBroadcast(row, (await loadBroadcastCounts(db, [id])).get(id)),
+    review_status: await loadReviewStatus(db, row),
+    ab: await presentAbTest(db, row),
+  };
 }
 
 export async function listBroadcasts({ store, teamId }: Ctx, query: QueryOf<'listBroadcasts'>, page: Page) {

@@ -25,6 +25,7 @@ import {
   type PreparedContent,
   type Source,
 } from './freeze-broadcast.ts';
+import { loadReviewStatus, type ReviewStatus } from './reviews.ts';
 import { readWhen, type When } from './send-time.ts';
 import type { Store } from '../../../platform/store.ts';
 import { parseMailbox } from '../../../protocol/address/index.ts';
@@ -126,7 +127,7 @@ function localTimeOfNow() {
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
 }
 
-type GateName = 'domain' | 'postal_address' | 'segment' | 'marketing' | 'team' | 'body' | 'quota';
+type GateName = 'domain' | 'postal_address' | 'segment' | 'marketing' | 'team' | 'body' | 'quota' | 'review';
 
 interface GateItem {
   name: GateName;
@@ -173,7 +174,7 @@ export async function loadRequirements(store: Store, teamId: string, sent: Sent)
 export async function runGate(
   store: Store,
   tx: Executor,
-  { teamId, row, around }: { teamId: string; row: Sent; around: Surroundings },
+  { teamId, row, around }: { teamId: string; row: BroadcastRow; around: Surroundings },
 ): Promise<Gate> {
   const parsed = parseMailbox(row.sender);
   const domainName = parsed.ok ? parsed.mailbox.domain : '';
@@ -198,6 +199,7 @@ export async function runGate(
       : good('team', 'The team may send.'),
     bodyItem(source),
     await quotaItem(store, tx, teamId, around.counted?.recipients),
+    ...(row.require_review === 1 ? [reviewItem(await loadReviewStatus(tx, row))] : []),
   ];
   return { items, isAllOff: !around.sending.isOn, domain, source };
 }
@@ -259,6 +261,16 @@ async function quotaItem(store: Store, tx: Executor, teamId: string, recipients 
   );
 }
 
+const REVIEWED: Record<ReviewStatus, string> = {
+  approved: 'The content was approved.',
+  none: 'The content must be approved first, and nobody has reviewed it; share its page with allow_review.',
+  changes_requested: 'The content must be approved first, and its last review requests changes.',
+  outdated: 'The content must be approved first, and it was changed after its last review.',
+};
+
+const reviewItem = (status: ReviewStatus): GateItem =>
+  status === 'approved' ? good('review', REVIEWED[status]) : bad('review', REVIEWED[status]);
+
 const good = (name: GateName, message: string): GateItem => ({ name, ok: true, message });
 const bad = (name: GateName, message: string): GateItem => ({ name, ok: false, message });
 
@@ -274,6 +286,7 @@ function toRefusal({ items, isAllOff }: Pick<Gate, 'items' | 'isAllOff'>): Refus
 
 function toReasonCode(name: GateName, isAllOff: boolean): string | undefined {
   if (name === 'postal_address') return 'no_postal_address';
+  if (name === 'review') return 'review_required';
   if (name !== 'marketing') return undefined;
   return isAllOff ? 'sending_off' : 'marketing_off';
 }

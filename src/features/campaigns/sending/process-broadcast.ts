@@ -17,6 +17,7 @@ import {
   type HeldForOutcome,
   type RateRow,
 } from '../broadcasts/broadcasts.store.ts';
+import { isCleared } from '../broadcasts/reviews.ts';
 import { broadcastsInQueue, isTeamHeld, waitingOfBroadcast } from '../../../mail/queue/index.ts';
 import { nextTurn } from '../../../platform/clock.ts';
 import { BulkSize } from '../../../platform/loop-delay.ts';
@@ -54,6 +55,7 @@ const WAIT_MS: Record<Obstacle, number> = {
   sending_limited: 5000,
   team_suspended: 5000,
   domain_unverified: 30_000,
+  review: 5000,
 };
 
 interface Parts {
@@ -80,6 +82,11 @@ function createBroadcastProcessor(
       const route = await readRoute(world, broadcast);
       if ('failed' in route) {
         await db.tx((tx) => failBroadcast(tx, { ...held, reason: route.failed, at: clock.now() }));
+        return;
+      }
+      // Only before it begins: a decision that comes later cannot take mail back.
+      if (broadcast.started_at === null && !(await isCleared(db, broadcast))) {
+        await releaseUntil(db, { ...held, until: clock.now() + WAIT_MS.review, reason: 'review' });
         return;
       }
       const pass = await readPass(world, broadcast, route.audience.filter);

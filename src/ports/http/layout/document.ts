@@ -65,16 +65,17 @@ legend{padding:0;margin:0 0 .5rem}
 .field{margin:0 0 1.25rem}
 .field label{display:block;font-weight:600;margin:0 0 .25rem}
 .field input{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.375rem;background:var(--card);color:var(--ink);font:inherit}
+.field textarea{display:block;width:100%;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.375rem;background:var(--card);color:var(--ink);font:inherit}
 .field select{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.375rem;background:var(--card);color:var(--ink);font:inherit}
 .choice input{display:inline-block;width:1.25rem;min-height:1.25rem;margin:0 .5rem 0 0;vertical-align:middle}
 .choice label{display:inline;margin:0}
-.field input[aria-invalid]{border:2px solid var(--bad)}
+.field input[aria-invalid],.field textarea[aria-invalid]{border:2px solid var(--bad)}
 .hint,.quiet{color:var(--quiet)}
 .hint,.fault{display:block;margin:.25rem 0 0;font-size:.9375rem}
 .fault{color:var(--bad);font-weight:600}
 button{font:inherit;font-weight:600;min-height:2.75rem;padding:.5rem 1.25rem;border:1px solid var(--accent);border-radius:.375rem;background:var(--accent);color:var(--on-accent);cursor:pointer}
 button.second{background:var(--card);color:var(--accent)}
-a:focus-visible,button:focus-visible,input:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--accent);outline-offset:3px}
+a:focus-visible,button:focus-visible,input:focus-visible,textarea:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--accent);outline-offset:3px}
 .status,.alert{margin:0 0 1rem;padding:.75rem 1rem;border-left:.25rem solid var(--accent);background:var(--ground)}
 .alert{border-left-color:var(--bad)}
 .links{margin:1.5rem 0 0}

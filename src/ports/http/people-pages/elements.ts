@@ -7,7 +7,7 @@ export interface Field {
   /** The name of the operation's field, so that its faults are shown here. */
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'number' | 'checkbox';
+  type?: 'text' | 'email' | 'password' | 'number' | 'checkbox' | 'textarea';
   /** Makes the field a choice; `value` is the chosen option. */
   options?: readonly { value: string; label: string }[];
   isChecked?: boolean;
@@ -122,9 +122,10 @@ function renderInput(
   }: { id: string; fault?: string | undefined; describedBy?: string | undefined; isFocused: boolean },
 ): string {
   const notes = [fault && `${id}-fault`, hint && `${id}-hint`, isFocused && describedBy].filter(Boolean).join(' ');
+  const isLong = type === 'textarea';
   const attributes = [
-    `id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}"`,
-    type === 'password' || value === '' ? '' : `value="${escapeHtml(value)}"`,
+    `id="${id}" name="${name}"${isLong ? ' rows="6"' : ` type="${type}"`} autocomplete="${autocomplete}"`,
+    type === 'password' || value === '' || isLong ? '' : `value="${escapeHtml(value)}"`,
     type === 'email' || inputmode !== undefined ? 'autocapitalize="none" spellcheck="false"' : '',
     inputmode === undefined ? '' : `inputmode="${inputmode}"`,
     isOptional ? '' : 'required',
@@ -133,7 +134,10 @@ function renderInput(
     isFocused ? 'autofocus' : '',
   ];
   const optional = isOptional ? ' <span class="quiet">(optional)</span>' : '';
-  return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label><input ${attributes.filter(Boolean).join(' ')}>${
+  const written = attributes.filter(Boolean).join(' ');
+  // A line end directly after the tag would be dropped.
+  const input = isLong ? `<textarea ${written}>\n${escapeHtml(value)}</textarea>` : `<input ${written}>`;
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label>${input}${
     fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(toSentence(fault))}</span>`
   }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
 }

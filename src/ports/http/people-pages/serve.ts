@@ -33,6 +33,7 @@ import { accountPage, sessionsPage, teamPage } from './account.ts';
 import { appLimitsPage, appsPage, consentPage, devicePage } from './apps.ts';
 import { approvalPage, approvalsPage } from './approvals.ts';
 import { invitationPage, signUpPage, verifyEmailPage } from './sign-up.ts';
+import { reviewPage } from './review.ts';
 import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
 import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
 import { codePage, recoveryCodePage, signInPage, signOutPage, ssoCallbackPage, ssoStartPage } from './sign-in.ts';
@@ -67,6 +68,7 @@ export const peoplePages: readonly PeoplePage[] = [
   devicePage,
   approvalsPage,
   approvalPage,
+  reviewPage,
   mfaPage,
   enrolPage,
   confirmPage,

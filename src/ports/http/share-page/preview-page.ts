@@ -82,8 +82,10 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
   if (shown === 'busy') return answerBusy();
   reply.type('text/html; charset=utf-8');
   const bytes = shown.content?.bytes ?? 0;
-  if (bytes <= COSTLY_BYTES) return renderPreviewPage({ page, view, shown });
-  await executor.run(() => void reply.send(renderPreviewPage({ page, view, shown })), { tenant: ANYBODY });
+  if (bytes <= COSTLY_BYTES) return renderPreviewPage({ page, view, shown, token: path.token });
+  await executor.run(() => void reply.send(renderPreviewPage({ page, view, shown, token: path.token })), {
+    tenant: ANYBODY,
+  });
   return reply;
 
   /** Renders the email once for all readers who look at the same content. */
@@ -135,6 +137,7 @@ interface PreviewPage {
   page: BroadcastPage;
   view: View;
   shown: ShownMail;
+  token: string;
 }
 
 const PREVIEW_STYLE = `main>section+section{margin-top:2rem;padding-top:1.5rem;border-top:1px solid var(--line)}
@@ -156,7 +159,7 @@ h2{font-size:1.125rem;margin:0 0 .75rem}h3{font-size:1rem;margin:1.25rem 0 .25re
 const STYLE = readingStyle + PREVIEW_STYLE + REPORT_STYLE;
 
 /** Inserts the cached rendering, so a reader costs only a copy. */
-function renderPreviewPage({ page, view, shown }: PreviewPage): Buffer {
+function renderPreviewPage({ page, view, shown, token }: PreviewPage): Buffer {
   const { broadcast, checklist, report, share } = page;
   const subject = shown.mail?.subject ?? broadcast.subject;
   const title = subject.trim() === '' ? '(no subject)' : subject;
@@ -166,6 +169,7 @@ function renderPreviewPage({ page, view, shown }: PreviewPage): Buffer {
 <main aria-label="Broadcast">`,
     report === null ? '' : renderReport({ broadcast, report, links: shown.content?.links ?? [] }),
     checklist === null ? '' : renderChecklist(checklist),
+    renderReviews(page, token),
     ...renderPreview(page, view, shown),
     `</main>
 <footer><p>This is a preview of one broadcast. Opening it counts no open and no click, and nobody can unsubscribe here. Anyone with the link can view it until ${renderTime(share.expires_at)}.</p></footer>${documentEnd}`,
@@ -236,6 +240,32 @@ function renderChecklist({ gate, checks }: NonNullable<BroadcastPage['checklist'
     return `<li><span${status === 'fail' ? ' class="bad"' : ''}>${RESULTS[status]}</span><div>${bdi(message)}${more}</div></li>`;
   });
   return `<section aria-labelledby="checklist"><h2 id="checklist">Checklist</h2><p>${summary}</p><ul class="checks">${rows.join('')}</ul></section>`;
+}
+
+const DECISIONS = { approved: 'approved', changes_requested: 'requested changes to' } as const;
+
+const REVIEW_STATES: Record<BroadcastPage['broadcast']['review_status'], string> = {
+  none: 'Nobody has reviewed it yet.',
+  approved: 'It is approved.',
+  changes_requested: 'Changes are requested.',
+  outdated: 'It was changed after its last review, so that review no longer counts.',
+};
+
+function renderReviews({ broadcast, reviews, version, mayReview }: BroadcastPage, token: string): string {
+  const { require_review: isRequired, review_status: status } = broadcast;
+  if (!mayReview && !isRequired && reviews.length === 0) return '';
+  const rows = reviews.map((one) => {
+    const content = one.is_current ? 'this content' : 'earlier content';
+    const note = one.note === null ? '' : `<pre dir="auto">${escapeHtml(one.note)}</pre>`;
+    return `<li>${bdi(one.name)} ${DECISIONS[one.decision]} ${content}, ${renderTime(Date.parse(one.created_at))}${note}</li>`;
+  });
+  const rule = isRequired ? ' It is sent only after it was approved.' : '';
+  const list = rows.length === 0 ? '' : `<ul>${rows.join('')}</ul>`;
+  const address = `/review?token=${encodeURIComponent(token)}&version=${version}`;
+  const button = mayReview
+    ? `<p><a class="button" href="${escapeHtml(address)}">Approve or request changes</a></p>`
+    : '';
+  return `<section aria-labelledby="review"><h2 id="review">Review</h2><p>${REVIEW_STATES[status]}${rule}</p>${list}${button}</section>`;
 }
 
 function renderPreview({ contacts }: BroadcastPage, view: View, { content, mail, fault }: ShownMail) {
