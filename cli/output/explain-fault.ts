@@ -369,7 +369,7 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
   },
   review_required: {
     words: 'Send the page to the person who approves it; create its link with',
-    command: ['createBroadcastShare', '--allow-review'],
+    command: ['createBroadcastShare', 'ID', '--allow-review'],
   },
 };
 

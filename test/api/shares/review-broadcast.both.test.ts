@@ -91,7 +91,7 @@ describe('the review of a broadcast', () => {
     expect(await wrong({ name: 'x'.repeat(101) })).toEqual([400, expect.stringContaining('1 to 100 characters')]);
     expect(await wrong({ note: 'x'.repeat(2001) })).toEqual([400, expect.stringContaining('2000')]);
     expect(await wrong({ decision: 'changes_requested' })).toEqual([422, expect.stringContaining('which changes')]);
-    expect(await wrong({ decision: 'maybe' })).toEqual([400, expect.stringContaining('decision must be')]);
+    expect(await wrong({ decision: 'maybe' })).toEqual([400, expect.stringContaining('Decision must be')]);
     expect(await reviews(id)).toEqual([]);
   });
 
