@@ -126,6 +126,31 @@ describePeers('the page of a broadcast in a real browser', ['chromium'], () => {
     expect(faults).toEqual([]);
   });
 
+  it('takes a review by keyboard, and shows it on the page', async () => {
+    const id = await desk.make({ html: HTML, require_review: true });
+    const page = await newPage();
+    await page.goto(await share(id, { allow_review: true }));
+    const faults = await faultsInEveryView(page, { name: 'review-open', pictures: PICTURES });
+    await press(page, 'Approve or request changes');
+    const pressButton = (name: string) =>
+      Promise.all([page.waitForNavigation(), page.getByRole('button', { name, exact: true }).click()]);
+    await pressButton('Request changes');
+    expect(await page.title()).toBe('Error: Review “What is new” – rasket');
+    faults.push(...(await faultsInEveryView(page, { name: 'review-fault', pictures: PICTURES })));
+    await page.getByLabel('Your name').fill('Grace');
+    await page.getByLabel('Note').fill('Fine.\nGo.');
+    faults.push(...(await faultsInEveryView(page, { name: 'review-form', pictures: PICTURES })));
+    await pressButton('Approve');
+    await page.getByText('It is approved.').waitFor();
+    expect(await page.getByRole('listitem').filter({ hasText: 'Grace' }).textContent()).toContain('Fine.\nGo.');
+    faults.push(...(await faultsInEveryView(page, { name: 'review-done', pictures: PICTURES })));
+    expect(faults).toEqual([]);
+    await desk.call('PATCH', `/broadcasts/${id}`, { subject: 'What is old' });
+    await page.reload();
+    await page.getByText('that review no longer counts').waitFor();
+    await page.close();
+  });
+
   /** Creates a broadcast that was sent a day ago, with outcomes. */
   async function makeSent(): Promise<string> {
     const id = await desk.make({ html: HTML });

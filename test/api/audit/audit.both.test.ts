@@ -253,6 +253,12 @@ const changes: Record<
     await scene.api('POST', `/emails/${id}/share`, { key: team.key });
     return { path: `/emails/${id}/share`, subject: id };
   },
+  createBroadcastShare: async () => ({ path: `/broadcasts/${await newBroadcast()}/share` }),
+  revokeBroadcastShares: async () => {
+    const id = await newBroadcast();
+    await scene.api('POST', `/broadcasts/${id}/share`, { key: team.key });
+    return { path: `/broadcasts/${id}/share` };
+  },
   deleteReceivedEmail: async () => {
     const id = await receiveMail(scene, team);
     return { path: `/emails/receiving/${id}`, subject: id };

@@ -347,6 +347,7 @@ describe('lists of the contract', () => {
       'GET /broadcasts/{broadcast_id}/clicked-links',
       'GET /broadcasts/{broadcast_id}/exclusions',
       'GET /broadcasts/{broadcast_id}/recipients',
+      'GET /broadcasts/{broadcast_id}/reviews',
       'GET /automations/{automation_id}/runs',
       'GET /contacts',
       'GET /segments/{segment}/contacts',

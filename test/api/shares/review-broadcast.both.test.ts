@@ -19,8 +19,8 @@ describe('the review of a broadcast', () => {
 
   const draft = (more: object = {}) => campaign.broadcast({ send: undefined, require_review: true, ...more });
   const share = async (id: string, body: object = { allow_review: true }): Promise<string> => {
-    const { url } = (await campaign.call('POST', `/broadcasts/${id}/share`, body)).body;
-    return new URL(url as string).pathname.split('/').at(-1) ?? '';
+    const { url } = (await campaign.call('POST', `/broadcasts/${id}/share`, body)).body as { url: string };
+    return new URL(url).pathname.split('/').at(-1) ?? '';
   };
   const get = async (path: string) => {
     const answer = await fetch(scene.url + path, { headers: { accept: 'text/html', 'user-agent': 'test' } });
@@ -255,6 +255,20 @@ describe('the review of a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ require_review: true, subject: 'By an app' });
     await campaign.call('PATCH', `/broadcasts/${id}`, { require_review: false });
     expect(await campaign.get(id)).toMatchObject({ require_review: false });
+  });
+
+  it('is listed in pages, newest first', async () => {
+    const id = await draft();
+    const token = await share(id);
+    for (const note of ['First', 'Second', 'Third']) await review(token, 'changes_requested', note);
+    const page = async (query: string) => {
+      const { data, has_more: hasMore } = await campaign.read(`/broadcasts/${id}/reviews?${query}`);
+      return [(data as { note: string }[]).map((one) => one.note), hasMore];
+    };
+    expect(await page('limit=2')).toEqual([['Third', 'Second'], true]);
+    const { data } = await campaign.read(`/broadcasts/${id}/reviews?limit=2`);
+    const [, second] = data as { id: string }[];
+    expect(await page(`limit=2&after=${second?.id}`)).toEqual([['First'], false]);
   });
 
   it('is removed with its draft', async () => {

@@ -259,7 +259,7 @@ function renderReviews({ broadcast, reviews, version, mayReview }: BroadcastPage
     const note = one.note === null ? '' : `<pre dir="auto">${escapeHtml(one.note)}</pre>`;
     return `<li>${bdi(one.name)} ${DECISIONS[one.decision]} ${content}, ${renderTime(Date.parse(one.created_at))}${note}</li>`;
   });
-  const rule = isRequired ? ' It is sent only after it was approved.' : '';
+  const rule = isRequired ? ' Sending it requires an approval.' : '';
   const list = rows.length === 0 ? '' : `<ul>${rows.join('')}</ul>`;
   const address = `/review?token=${encodeURIComponent(token)}&version=${version}`;
   const button = mayReview
