@@ -651,15 +651,14 @@ create index email_shares_email_id_index on email_shares (email_id);
 -- The sweep of links that are over.
 create index email_shares_expires_at_index on email_shares (expires_at);
 
--- Links to the page of a broadcast, of a template or of a mail of an automation.
+-- Links to the page of a broadcast, of a template or of an automation.
 create table page_shares (
   -- The token itself is in the link and nowhere else. GET /preview/{token} finds the link by its hash.
   token_hash text primary key,
   team_id ${id} not null,
-  -- 'broadcast', 'template' or 'automation', and which; 'step' is the key of the step of an automation that sends the mail.
+  -- 'broadcast', 'template' or 'automation', and which.
   kind text not null,
   target_id ${id} not null,
-  step text,
   -- JSON: the ids of the contacts whose email the page shows.
   contact_ids text not null,
   -- 1 where readers can approve the content or request changes.

@@ -8,6 +8,7 @@ import {
 } from './automation-words.ts';
 import { adviseWarnings, declareAction, declareDetail, declareFamily, declareList, withRemaining } from './family.ts';
 import type { FieldsOf, Only } from './family.ts';
+import { REVOKED, SHARED_PAGE } from './shares.ts';
 
 const fields: FieldsOf<'listAutomations' | 'getAutomation'> = {
   status: { tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
@@ -34,6 +35,8 @@ export const automations = withRemaining({
     declareAction('getAutomationEnrolment', { describe: enrolmentInWords }),
     declareAction('dryRunAutomation', { describe: dryRunInWords }),
     declareAction('retryAutomationRuns', { describe: retriesInWords }),
+    declareAction('createAutomationShare', SHARED_PAGE),
+    declareAction('revokeAutomationShares', REVOKED),
     declareAction('deleteAutomation'),
   ],
   elsewhere: { listAutomationRuns: true, getAutomationRun: true, retryAutomationRun: true, skipAutomationStep: true },

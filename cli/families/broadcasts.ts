@@ -13,6 +13,7 @@ import {
 import { adviseFor, declareAction, declareDetail, declareList, withRemaining } from './family.ts';
 import type { Fields, Tone } from './family.ts';
 import { grouped, groupedIn } from './field-value.ts';
+import { REVOKED, SHARED_PAGE } from './shares.ts';
 
 const TONES: Record<Broadcast['status'], Tone> = {
   draft: 'plain',
@@ -174,13 +175,8 @@ export const broadcasts = withRemaining({
     declareAction('deleteBroadcast', { only: ONLY_DRAFTS }),
     declareAction('getBroadcastChecklist', { describe: checklistInWords }),
     declareAction('previewBroadcast', { describe: previewInWords }),
-    declareAction('createBroadcastShare', {
-      describe: (share) => share.url,
-      hint: () => ({ words: 'Anyone with this link can open the page of the broadcast. The link is not shown again.' }),
-    }),
-    declareAction('revokeBroadcastShares', {
-      describe: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
-    }),
+    declareAction('createBroadcastShare', SHARED_PAGE),
+    declareAction('revokeBroadcastShares', REVOKED),
     declareAction('testBroadcast', {
       only: {
         when: (broadcast: Broadcast) => isDraft(broadcast) || broadcast.status === 'scheduled',

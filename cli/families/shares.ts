@@ -1,5 +1,17 @@
 import { declareAction, withRemaining } from './family.ts';
 
+/** Shows the link to a page that was created. */
+export const SHARED_PAGE = {
+  describe: (share: { url: string }): string => share.url,
+  hint: () => ({ words: 'Anyone with this link can open the page. The link is not shown again.' }),
+};
+
+/** Shows how many links were revoked. */
+export const REVOKED = {
+  describe: ({ revoked }: { revoked: number }): string =>
+    revoked === 1 ? '1 link revoked' : `${revoked} links revoked`,
+};
+
 export const shares = withRemaining({
   summary: 'manage links that show one email to anyone who has the link',
   noun: 'a link',
@@ -8,8 +20,6 @@ export const shares = withRemaining({
       describe: (share) => share.url,
       hint: () => ({ words: 'Anyone with this link can read the email. The link is not shown again.' }),
     }),
-    declareAction('revokeShares', {
-      describe: ({ revoked }) => (revoked === 1 ? '1 link revoked' : `${revoked} links revoked`),
-    }),
+    declareAction('revokeShares', REVOKED),
   ],
 });

@@ -9,6 +9,7 @@ import {
   withRemaining,
 } from './family.ts';
 import type { Fields, ItemIn } from './family.ts';
+import { REVOKED, SHARED_PAGE } from './shares.ts';
 
 type Template = ItemIn<'listTemplates' | 'getTemplate'>;
 
@@ -86,6 +87,8 @@ export const templates = withRemaining({
     }),
     declareAction('publishTemplate', { only: TO_PUBLISH, done: 'Published', warn: adviseWarnings }),
     declareAction('duplicateTemplate'),
+    declareAction('createTemplateShare', SHARED_PAGE),
+    declareAction('revokeTemplateShares', REVOKED),
     declareAction('deleteTemplate', { done: 'Removed' }),
   ],
 });

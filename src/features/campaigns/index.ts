@@ -65,7 +65,12 @@ export {
   type MergedMail,
 } from './broadcasts/merge-values.ts';
 export { readBroadcastReport, type BroadcastReport, type ProviderOutcomes } from './broadcasts/broadcast-report.ts';
-export { renderMail, type RenderedMail } from './broadcasts/preview-broadcast.ts';
+export {
+  renderMail,
+  renderStandaloneMail,
+  type RenderedMail,
+  type StandaloneMail,
+} from './broadcasts/preview-broadcast.ts';
 export {
   getBroadcast,
   getBroadcastChecklist,

@@ -1,18 +1,22 @@
 /**
- * Links to the page of a broadcast: checklist, preview and report for readers without an account. They are tokens like
- * those of share links.
+ * Links to the page of a broadcast, a template or an automation: checklist, preview and report for readers without an
+ * account. They are tokens like those of share links.
  */
 export {
+  createAutomationShare,
   createBroadcastShare,
-  readBroadcastPage,
+  createTemplateShare,
   readReviewedBroadcast,
-  reviewSharedBroadcast,
+  readSharedPage,
   renderPageMail,
+  reviewSharedBroadcast,
+  revokeAutomationShares,
   revokeBroadcastShares,
-  type BroadcastPage,
-  type PageContact,
-  type ReviewedBroadcast,
+  revokeTemplateShares,
+  type PageBroadcast,
   type Period,
+  type ReviewedBroadcast,
+  type SharedPage,
 } from './page-shares.ts';
 
 /**

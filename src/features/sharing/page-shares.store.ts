@@ -7,8 +7,6 @@ export interface PageShareRow {
   team_id: string;
   kind: PageKind;
   target_id: string;
-  /** The key of the step of an automation; null for anything else. */
-  step: string | null;
   /** A JSON list of ids. */
   contact_ids: string;
   /** 1 if readers may review the content. */
@@ -22,7 +20,6 @@ const COLUMNS = [
   'team_id',
   'kind',
   'target_id',
-  'step',
   'contact_ids',
   'allow_review',
   'created_at',

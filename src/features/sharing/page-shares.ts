@@ -17,54 +17,108 @@ import {
   getBroadcastChecklist,
   readBroadcastReport,
   renderMail,
+  renderStandaloneMail,
+  type StandaloneMail,
   type BroadcastReport,
   type RenderedMail,
 } from '../campaigns/index.ts';
+import { findAutomation, listStepMails } from '../automations/index.ts';
+import { findNamedContent, findTemplate } from '../templates/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import { getEmailMetrics } from '../metrics/index.ts';
-import { findLivePageShare, insertPageShare, removePageShares, type PageShareRow } from './page-shares.store.ts';
+import {
+  findLivePageShare,
+  insertPageShare,
+  removePageShares,
+  type PageKind,
+  type PageShareRow,
+} from './page-shares.store.ts';
 import { OF_PAGE, PREFIX, readExpiresIn } from './shares.ts';
 
 type Team = Pick<Ctx, 'store' | 'teamId'>;
 
-export async function createBroadcastShare(ctx: Ctx, id: string, input: BodyOf<'createBroadcastShare'>) {
+interface Shared<Kind extends PageKind> {
+  kind: Kind;
+  /** Returns the id of what is shared; throws if the team has no such thing. */
+  find: (db: Executor) => Promise<string>;
+}
+
+const ofBroadcast = ({ teamId }: Team, id: string): Shared<'broadcast'> => ({
+  kind: 'broadcast',
+  async find(db) {
+    if (!(await findBroadcast(db, teamId, id))) throw notFound('Broadcast');
+    return id;
+  },
+});
+
+const ofTemplate = ({ teamId }: Team, name: string): Shared<'template'> => ({
+  kind: 'template',
+  async find(db) {
+    const template = await findTemplate(db, teamId, name);
+    if (!template) throw notFound('Template');
+    return template.id;
+  },
+});
+
+const ofAutomation = ({ teamId }: Team, id: string): Shared<'automation'> => ({
+  kind: 'automation',
+  async find(db) {
+    if (!(await findAutomation(db, teamId, id))) throw notFound('Automation');
+    return id;
+  },
+});
+
+export const createBroadcastShare = (ctx: Ctx, id: string, input: BodyOf<'createBroadcastShare'>) =>
+  createPageShare(ctx, ofBroadcast(ctx, id), input);
+
+export const createTemplateShare = (ctx: Ctx, name: string, input: BodyOf<'createTemplateShare'>) =>
+  createPageShare(ctx, ofTemplate(ctx, name), input);
+
+export const createAutomationShare = (ctx: Ctx, id: string, input: BodyOf<'createAutomationShare'>) =>
+  createPageShare(ctx, ofAutomation(ctx, id), input);
+
+async function createPageShare<Kind extends PageKind>(
+  ctx: Ctx,
+  { kind, find }: Shared<Kind>,
+  input: BodyOf<'createBroadcastShare'>,
+) {
   const { clock, db, origin } = ctx.store;
   const lifeMs = readExpiresIn(input.expires_in, OF_PAGE);
   const token = newToken(PREFIX);
   const now = clock.now();
-  await db.tx(async (tx) => {
-    if (!(await findBroadcast(tx, ctx.teamId, id))) throw notFound('Broadcast');
+  const id = await db.tx(async (tx) => {
+    const targetId = await find(tx);
     await mustBeWithinQuota(ctx, tx);
     const contacts: string[] = [];
     for (const name of input.contacts ?? []) contacts.push((await contactNamed(tx, ctx.teamId, name)).id);
     await insertPageShare(tx, {
       token_hash: hashToken(token),
       team_id: ctx.teamId,
-      kind: 'broadcast',
-      target_id: id,
-      step: null,
+      kind,
+      target_id: targetId,
       contact_ids: JSON.stringify([...new Set(contacts)]),
       allow_review: input.allow_review === true ? 1 : 0,
       created_at: now,
       expires_at: now + lifeMs,
     });
+    return targetId;
   });
-  return {
-    object: 'broadcast' as const,
-    id,
-    url: `${origin()}/preview/${token}`,
-    expires_at: isoTime(now + lifeMs),
-  };
+  return { object: kind, id, url: `${origin()}/preview/${token}`, expires_at: isoTime(now + lifeMs) };
 }
 
-export async function revokeBroadcastShares(ctx: Ctx, id: string) {
-  const { clock, db } = ctx.store;
-  const removed = await db.tx(async (tx) => {
-    if (!(await findBroadcast(tx, ctx.teamId, id))) throw notFound('Broadcast');
-    return removePageShares(tx, { teamId: ctx.teamId, targetId: id });
+export const revokeBroadcastShares = (ctx: Ctx, id: string) => revokePageShares(ctx, ofBroadcast(ctx, id));
+
+export const revokeTemplateShares = (ctx: Ctx, name: string) => revokePageShares(ctx, ofTemplate(ctx, name));
+
+export const revokeAutomationShares = (ctx: Ctx, id: string) => revokePageShares(ctx, ofAutomation(ctx, id));
+
+async function revokePageShares<Kind extends PageKind>({ store, teamId }: Ctx, { kind, find }: Shared<Kind>) {
+  const { id, removed } = await store.db.tx(async (tx) => {
+    const targetId = await find(tx);
+    return { id: targetId, removed: await removePageShares(tx, { teamId, targetId }) };
   });
-  const now = clock.now();
-  const revoked = removed.filter((share) => share.expires_at > now).length;
-  return { object: 'broadcast' as const, id, revoked };
+  const now = store.clock.now();
+  return { object: kind, id, revoked: removed.filter((share) => share.expires_at > now).length };
 }
 
 /** Records the decision of the reader of a link, with an entry in the audit log of the team. */
@@ -75,7 +129,8 @@ export async function reviewSharedBroadcast(
 ) {
   const share = await findLiveShareOfTeam(store, token);
   if (!share) throw notFound('Share link');
-  if (share.allow_review === 0) throw refuse('invalid_permission', { say: 'This link does not allow reviews.' });
+  if (share.kind !== 'broadcast' || share.allow_review === 0)
+    throw refuse('invalid_permission', { say: 'This link does not allow reviews.' });
   const { decision, name, note = null } = input;
   const { store: auditedStore } = audited(store, {
     team_id: share.team_id,
@@ -110,7 +165,7 @@ export interface ReviewedBroadcast {
 /** Reads what a form for a review is about; undefined if the link does not work or allows no reviews. */
 export async function readReviewedBroadcast(store: Store, token: string): Promise<ReviewedBroadcast | undefined> {
   const share = await findLiveShareOfTeam(store, token);
-  if (!share || share.allow_review === 0) return undefined;
+  if (!share || share.kind !== 'broadcast' || share.allow_review === 0) return undefined;
   const row = await findBroadcast(store.db, share.team_id, share.target_id);
   return row && { name: row.subject, version: await computeVersion(store.db, row), isReviewable: isReviewable(row) };
 }
@@ -122,13 +177,23 @@ export interface PageContact {
 }
 
 /** What the page of a link shows, apart from the rendered email. */
-export interface BroadcastPage {
+export interface SharedPage {
   share: PageShareRow;
+  /** Empty if the page shows a made-up contact. */
+  contacts: PageContact[];
+  /** Null on the page of a template or an automation. */
+  broadcast: PageBroadcast | null;
+  /** The name of the template or the automation; null on the page of a broadcast. */
+  name: string | null;
+  /** The mails of a template or an automation, of which one is shown; empty for a broadcast. */
+  mails: (StandaloneMail & { label: string })[];
+}
+
+/** The parts of the page of a broadcast. */
+export interface PageBroadcast {
   broadcast: Awaited<ReturnType<typeof getBroadcast>>;
   /** Null once the broadcast is being sent. */
   checklist: Awaited<ReturnType<typeof getBroadcastChecklist>> | null;
-  /** Empty if the page shows a made-up contact. */
-  contacts: PageContact[];
   /** Null before the broadcast is being sent. */
   report: (BroadcastReport & { periods: Period[]; isHourly: boolean }) | null;
   /** The newest reviews. */
@@ -148,29 +213,62 @@ export interface Period {
   clicked: number;
 }
 
-/** Reads the page of a link; undefined if the link is unknown, expired or revoked, or its broadcast is gone. */
-export async function readBroadcastPage(
-  store: Store,
-  token: string,
-  requestId: string,
-): Promise<BroadcastPage | undefined> {
+/** Reads the page of a link; undefined if the link is unknown, expired or revoked, or what it shows is gone. */
+export async function readSharedPage(store: Store, token: string, requestId: string): Promise<SharedPage | undefined> {
   const share = await findLiveShareOfTeam(store, token);
   if (!share) return undefined;
   const ctx = asReader(store, share, requestId);
-  const row = await findBroadcast(store.db, share.team_id, share.target_id);
+  const shown = { share, contacts: await loadContacts(ctx, share) };
+  if (share.kind === 'broadcast') {
+    const broadcast = await loadBroadcastParts(ctx, share);
+    return broadcast && { ...shown, broadcast, name: null, mails: [] };
+  }
+  const found = await loadMails(ctx, share);
+  return found && { ...shown, broadcast: null, ...found };
+}
+
+async function loadBroadcastParts(ctx: Ctx, share: PageShareRow): Promise<PageBroadcast | undefined> {
+  const { db } = ctx.store;
+  const { target_id: id } = share;
+  const row = await findBroadcast(db, ctx.teamId, id);
   if (!row) return undefined;
-  const broadcast = await getBroadcast(ctx, share.target_id);
+  const broadcast = await getBroadcast(ctx, id);
   const isBegun = !['draft', 'scheduled', 'queued'].includes(broadcast.status);
   return {
-    share,
     broadcast,
-    checklist: isBegun ? null : await getBroadcastChecklist(ctx, share.target_id),
-    contacts: await loadContacts(ctx, share),
+    checklist: isBegun ? null : await getBroadcastChecklist(ctx, id),
     report: isBegun ? await loadReport(ctx, broadcast) : null,
-    reviews: (await listBroadcastReviews(ctx, share.target_id, { limit: REVIEWS_SHOWN })).data,
-    version: await computeVersion(store.db, row),
+    reviews: (await listBroadcastReviews(ctx, id, { limit: REVIEWS_SHOWN })).data,
+    version: await computeVersion(db, row),
     mayReview: share.allow_review === 1 && isReviewable(row),
   };
+}
+
+/** Loads the latest content of a template, or the emails that the active version of an automation sends. */
+async function loadMails(
+  { store: { db }, teamId }: Ctx,
+  { kind, target_id: id }: PageShareRow,
+): Promise<Pick<SharedPage, 'name' | 'mails'> | undefined> {
+  if (kind === 'automation') {
+    const automation = await findAutomation(db, teamId, id);
+    return automation && { name: automation.name, mails: await listStepMails(db, automation) };
+  }
+  const found = await findNamedContent(db, teamId, { id, which: 'draft' });
+  if (!found) return undefined;
+  const { version, fallbacks, name } = found;
+  const { html, text, subject } = version;
+  const source = { html, text, template: { versionId: version.id, subject, html, text, fallbacks } };
+  const mail = {
+    id,
+    label: name,
+    sender: version.sender ?? '',
+    subject: subject ?? '',
+    source,
+    given: {},
+    stream: undefined,
+    topicId: null,
+  };
+  return { name, mails: [mail] };
 }
 
 /** Returns the context in which the reader of a link reads things of the team. */
@@ -190,16 +288,21 @@ async function loadContacts({ store, teamId }: Team, { contact_ids: ids }: PageS
   return contacts;
 }
 
-/** Renders the email as the chosen contact gets it; without chosen contacts, as a made-up one does. */
+/** Renders an email of the page as the chosen contact gets it; without chosen contacts, as a made-up one does. */
 export async function renderPageMail(
   store: Store,
-  { share, contacts }: Pick<BroadcastPage, 'share' | 'contacts'>,
-  { number, requestId }: { number: number; requestId: string },
+  { share, contacts, mails }: SharedPage,
+  { contact: number, email, requestId }: { contact: number; email: number; requestId: string },
 ): Promise<RenderedMail | undefined> {
-  const row = await findBroadcast(store.db, share.team_id, share.target_id);
+  const ctx = asReader(store, share, requestId);
   const contact = contacts[number - 1];
-  if (!row || (contacts.length > 0 && (!contact || contact.email === null))) return undefined;
-  return unlessGone(renderMail(asReader(store, share, requestId), row, contact?.id));
+  if (contacts.length > 0 && (!contact || contact.email === null)) return undefined;
+  if (share.kind === 'broadcast') {
+    const row = await findBroadcast(store.db, share.team_id, share.target_id);
+    return row && unlessGone(renderMail(ctx, row, contact?.id));
+  }
+  const mail = mails[email - 1];
+  return mail && unlessGone(renderStandaloneMail(ctx, mail, contact?.id));
 }
 
 /** Returns undefined if what is read was deleted meanwhile. */
@@ -218,7 +321,7 @@ const DAY_MS = 24 * HOUR_MS;
 const HOURLY_MS_MAX = 2 * DAY_MS;
 const REPORTED_MS_MAX = 30 * DAY_MS;
 
-async function loadReport(ctx: Ctx, broadcast: BroadcastPage['broadcast']): Promise<BroadcastPage['report']> {
+async function loadReport(ctx: Ctx, broadcast: PageBroadcast['broadcast']): Promise<PageBroadcast['report']> {
   const { store, teamId } = ctx;
   const report = await readBroadcastReport(store, { teamId, id: broadcast.id });
   if (report.startedAt === null) return { ...report, periods: [], isHourly: true };

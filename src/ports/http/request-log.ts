@@ -25,7 +25,12 @@ const SECRET_ROUTES = /^\/(?:(?:auth|oauth)\/|contacts\/(?:erase|export-person)$
 /** Responses of these routes are in the log already. */
 const LOG_ROUTES = /^\/logs(?:\/|$)/;
 /** The operations that return a link which works without a login. */
-const SHARES: ReadonlySet<string> = new Set(['createShare', 'createBroadcastShare']);
+const SHARES: ReadonlySet<string> = new Set([
+  'createShare',
+  'createBroadcastShare',
+  'createTemplateShare',
+  'createAutomationShare',
+]);
 
 export interface Answered {
   request: FastifyRequest;

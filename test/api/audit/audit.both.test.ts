@@ -259,6 +259,18 @@ const changes: Record<
     await scene.api('POST', `/broadcasts/${id}/share`, { key: team.key });
     return { path: `/broadcasts/${id}/share` };
   },
+  createTemplateShare: async () => ({ path: `/templates/${await newTemplate()}/share` }),
+  revokeTemplateShares: async () => {
+    const id = await newTemplate();
+    await scene.api('POST', `/templates/${id}/share`, { key: team.key });
+    return { path: `/templates/${id}/share` };
+  },
+  createAutomationShare: async () => ({ path: `/automations/${await newAutomation()}/share` }),
+  revokeAutomationShares: async () => {
+    const id = await newAutomation();
+    await scene.api('POST', `/automations/${id}/share`, { key: team.key });
+    return { path: `/automations/${id}/share` };
+  },
   deleteReceivedEmail: async () => {
     const id = await receiveMail(scene, team);
     return { path: `/emails/receiving/${id}`, subject: id };

@@ -9,6 +9,7 @@ export const unaudited: Record<string, string> = {
   exchangeToken: 'by apps at any rate; what ends a grant is entered: test/api/oauth/oauth.both.test.ts',
   revokeToken: 'as exchangeToken; the grant stays',
   clearPlaygroundMessages: 'of the development profile alone, whose mail never leaves the machine',
+  reviewSharedBroadcast: 'entered by itself, as that of a reader: test/api/shares/review-broadcast.both.test.ts',
   callMcp: 'carries other operations, each with its own entry: test/api/mcp/door.test.ts',
   signUp: 'makes no account yet; verifyEmail does',
   verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.both.test.ts',

@@ -59,6 +59,8 @@ describe('POST /broadcasts', () => {
         unsubscribed: 0,
         suppressed: 0,
       },
+      require_review: false,
+      review_status: 'none',
       local_time: false,
       ab: null,
       next_at: null,

@@ -172,10 +172,13 @@ export const previewMail: TextTask<Previewed, Preview | 'too large'> = defineTex
     if (isTooLarge(body, values)) return 'too large';
     const preview = mergedMail(settledPreview(template, around), NO_BODY, around);
     const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
+    const { html, text } = renderBody(body, values);
     return {
       subject,
       previewText: mailFor(preview, contact, links).subject,
-      ...renderBody(body, values),
+      html,
+      // A mail without a text gets one from its HTML when it is sent.
+      text: text ?? (html === null ? null : textOfHtml(html)),
       missing: missingIn(texts, buildMergeValues(contact, around, [...mail.keys, ...preview.keys])),
     };
   },

@@ -8,7 +8,16 @@ import { findLinkOrigin, findSendingDomain, type DomainRow } from '../../../mail
 import { findSharedBody } from '../../../mail/shared-bodies/index.ts';
 import { findVersionContent, type PublishedContent } from '../../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
-import { loadSurroundings, loadSource, countChars, previewMail, type Bodies, type Source } from './freeze-broadcast.ts';
+import {
+  loadSurroundings,
+  loadSource,
+  composeStepBodies,
+  countChars,
+  previewMail,
+  type Bodies,
+  type Source,
+  type StepStream,
+} from './freeze-broadcast.ts';
 import { CHARS_MAX, type MergedContact } from './merge-values.ts';
 
 export interface RenderedMail extends Bodies {
@@ -44,34 +53,86 @@ export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroad
 }
 
 /** Renders the mail that a contact, named by id or address, would get; only the unsubscribe links are samples. */
-export async function renderMail(
-  { store, teamId }: Ctx,
-  row: BroadcastRow,
+export async function renderMail(team: Ctx, row: BroadcastRow, contactName: string | undefined): Promise<RenderedMail> {
+  const { db } = team.store;
+  const contact = await findReader(team, contactName);
+  const around = await loadSurroundings(db, row);
+  const content = await loadContent(team.store, row);
+  return fillIn(team, { ...content, sender: row.sender, subject: row.subject, around, given: {} }, contact);
+}
+
+/** The mail of a template or of a step of an automation, before the values of a contact are filled in. */
+export interface StandaloneMail extends StepStream {
+  /** The id of the template or of the automation. */
+  id: string;
+  sender: string;
+  subject: string;
+  source: Source;
+  /** Values that a step gives, by variable; they come before those of the contact. */
+  given: Readonly<Record<string, string>>;
+}
+
+/** Renders a mail that is no broadcast as a contact would get it. */
+export async function renderStandaloneMail(
+  team: Ctx,
+  mail: StandaloneMail,
   contactName: string | undefined,
 ): Promise<RenderedMail> {
-  const { db } = store;
-  const contact = contactName === undefined ? SAMPLE : await contactNamed(db, teamId, contactName);
-  const parsedFrom = parseMailbox(row.sender);
+  const { store, teamId } = team;
+  const contact = await findReader(team, contactName);
+  const around = await loadSurroundings(store.db, { id: mail.id, team_id: teamId, preview_text: null });
+  const { bodies } = await store.texts.run({ teamId, chars: countChars(mail.source), task: composeStepBodies }, [
+    mail.source,
+    around,
+    { stream: mail.stream, topicId: mail.topicId },
+  ]);
+  const { sender, subject, given, source } = mail;
+  return fillIn(
+    team,
+    { sender, subject, given, around, bodies, source: undefined, template: source.template },
+    contact,
+  );
+}
+
+const findReader = async ({ store, teamId }: Ctx, name: string | undefined): Promise<MergedContact> =>
+  name === undefined ? SAMPLE : contactNamed(store.db, teamId, name);
+
+interface Unfilled extends Content {
+  sender: string;
+  subject: string;
+  around: Awaited<ReturnType<typeof loadSurroundings>>;
+  given: Readonly<Record<string, string>>;
+}
+
+async function fillIn(
+  { store, teamId }: Ctx,
+  { sender, subject: written, around, given, ...content }: Unfilled,
+  { email, first_name, last_name, properties }: MergedContact,
+): Promise<RenderedMail> {
+  const parsedFrom = parseMailbox(sender);
   const domainName = parsedFrom.ok ? parsedFrom.mailbox.domain : '';
   const domain = await findSendingDomain(store, teamId, domainName);
   const links = sampleLinks(domain ? await findLinkOrigin(store, domain.id) : store.origin());
-  const around = await loadSurroundings(db, row);
-  const content = await loadContent(store, row);
-  const { email, first_name, last_name, properties } = contact;
   const mail = await store.texts.run(
     { teamId, chars: countChars(content.bodies ?? content.source), task: previewMail },
-    { ...content, subject: row.subject, around, contact: { email, first_name, last_name, properties }, links },
+    {
+      ...content,
+      subject: written,
+      around,
+      contact: { email, first_name, last_name, properties },
+      links: { ...given, ...links },
+    },
   );
   if (mail === 'too large') throw tooLarge();
   const { subject, previewText, html, text, missing } = mail;
   return {
-    from: row.sender,
+    from: sender,
     to: email,
     subject,
     preview_text: previewText === '' ? null : previewText,
     html,
     text,
-    missing,
+    missing: missing.filter((key) => !Object.hasOwn(given, key)),
     domainName,
     domain,
   };

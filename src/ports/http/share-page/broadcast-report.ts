@@ -1,4 +1,4 @@
-import type { BroadcastPage, Period } from '../../../features/sharing/index.ts';
+import type { PageBroadcast, Period } from '../../../features/sharing/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi } from '../layout/index.ts';
 
@@ -14,8 +14,8 @@ rect{fill:var(--accent)}.columns{margin:0 0 1rem}.columns figcaption{display:fle
 `;
 
 interface Reported {
-  broadcast: BroadcastPage['broadcast'];
-  report: NonNullable<BroadcastPage['report']>;
+  broadcast: PageBroadcast['broadcast'];
+  report: NonNullable<PageBroadcast['report']>;
   /** The addresses that the shown email links to. */
   links: readonly string[];
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
-  readBroadcastPage,
+  readSharedPage,
   renderPageMail,
-  type BroadcastPage,
-  type PageContact,
+  type PageBroadcast,
   type SharedContent,
+  type SharedPage,
 } from '../../../features/sharing/index.ts';
 import { notFound, Refusal, refuse } from '../../../platform/refusal.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
@@ -28,6 +28,8 @@ import {
 /** The choices that a reader makes by the links of the page. */
 export interface View {
   contact: number;
+  /** The number of the email of an automation. */
+  email: number;
   width: 'phone' | 'desktop';
   colors: 'light' | 'dark';
   part: 'html' | 'text';
@@ -38,6 +40,7 @@ export interface View {
 
 const FIRST_VIEW: View = {
   contact: 1,
+  email: 1,
   width: 'desktop',
   colors: 'light',
   part: 'html',
@@ -57,6 +60,7 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
 ) => {
   const view: View = {
     contact: Number(query?.contact ?? FIRST_VIEW.contact),
+    email: Number(query?.email ?? FIRST_VIEW.email),
     width: query?.width ?? FIRST_VIEW.width,
     colors: query?.colors ?? FIRST_VIEW.colors,
     part: query?.part ?? FIRST_VIEW.part,
@@ -71,7 +75,7 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
     reply.code(503).type('text/html; charset=utf-8');
     return renderBusyPage();
   };
-  const page = await readBroadcastPage(store, path.token, requestId);
+  const page = await readSharedPage(store, path.token, requestId);
   if (!page) {
     if (!isPerson) throw notFound('Share link');
     reply.code(404).type('text/html; charset=utf-8');
@@ -89,9 +93,9 @@ export const getPreviewPage: Page<'getPreviewPage'> = async (
   return reply;
 
   /** Renders the email once for all readers who look at the same content. */
-  async function composeMail(found: BroadcastPage, { contact, colors }: View): Promise<ShownMail | 'busy'> {
+  async function composeMail(found: SharedPage, { contact, email, colors }: View): Promise<ShownMail | 'busy'> {
     try {
-      const mail = await renderPageMail(store, found, { number: contact, requestId });
+      const mail = await renderPageMail(store, found, { contact, email, requestId });
       if (!mail) return NO_MAIL;
       const { text, ...fields } = mail;
       const html = fields.html === null ? null : settleColors(fields.html, colors);
@@ -134,7 +138,7 @@ interface ShownMail {
 const NO_MAIL: ShownMail = { mail: undefined, content: undefined, fault: undefined };
 
 interface PreviewPage {
-  page: BroadcastPage;
+  page: SharedPage;
   view: View;
   shown: ShownMail;
   token: string;
@@ -160,38 +164,47 @@ const STYLE = readingStyle + PREVIEW_STYLE + REPORT_STYLE;
 
 /** Inserts the cached rendering, so a reader costs only a copy. */
 function renderPreviewPage({ page, view, shown, token }: PreviewPage): Buffer {
-  const { broadcast, checklist, report, share } = page;
-  const subject = shown.mail?.subject ?? broadcast.subject;
+  const { broadcast: parts, share, name } = page;
+  const subject = shown.mail?.subject ?? parts?.broadcast.subject ?? name ?? '';
   const title = subject.trim() === '' ? '(no subject)' : subject;
-  const parts: (string | Buffer)[] = [
-    withRefresh(documentStart(title, STYLE), page, view),
-    `<header><h1><bdi>${escapeHtml(title)}</bdi></h1>${renderFields(page, shown)}${renderLiveNotice(page, view)}</header>
-<main aria-label="Broadcast">`,
-    report === null ? '' : renderReport({ broadcast, report, links: shown.content?.links ?? [] }),
-    checklist === null ? '' : renderChecklist(checklist),
-    renderReviews(page, token),
+  const isSending = parts?.broadcast.status === 'sending';
+  const notice = isSending ? renderLiveNotice(view) : '';
+  const fields = parts ? renderBroadcastFields(parts, shown) : renderMailFields(page, shown);
+  const html: (string | Buffer)[] = [
+    withRefresh(documentStart(title, STYLE), isSending && view.live),
+    `<header><h1><bdi>${escapeHtml(title)}</bdi></h1>${fields}${notice}</header>
+<main aria-label="Preview and results">`,
+    ...(parts ? renderBroadcastParts(parts, shown, token) : []),
     ...renderPreview(page, view, shown),
     `</main>
-<footer><p>This is a preview of one broadcast. Opening it counts no open and no click, and nobody can unsubscribe here. Anyone with the link can view it until ${renderTime(share.expires_at)}.</p></footer>${documentEnd}`,
+<footer><p>This is a preview of ${NOUNS[share.kind]}. Opening it counts no open and no click, and nobody can unsubscribe here. Anyone with the link can view it until ${renderTime(share.expires_at)}.</p></footer>${documentEnd}`,
   ];
-  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  return Buffer.concat(html.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
-const isSending = ({ broadcast }: BroadcastPage): boolean => broadcast.status === 'sending';
+const NOUNS: Record<SharedPage['share']['kind'], string> = {
+  broadcast: 'one broadcast',
+  template: 'one template',
+  automation: 'the emails of one automation',
+};
 
-function withRefresh(head: string, page: BroadcastPage, { live }: View): string {
-  if (!isSending(page) || !live) return head;
-  return head.replace('<title>', `<meta http-equiv="refresh" content="${REFRESH_SECONDS}"><title>`);
-}
+const renderBroadcastParts = (parts: PageBroadcast, { content }: ShownMail, token: string): string[] => [
+  parts.report === null
+    ? ''
+    : renderReport({ broadcast: parts.broadcast, report: parts.report, links: content?.links ?? [] }),
+  parts.checklist === null ? '' : renderChecklist(parts.checklist),
+  renderReviews(parts, token),
+];
 
-function renderLiveNotice(page: BroadcastPage, view: View): string {
-  if (!isSending(page)) return '';
-  return view.live
+const withRefresh = (head: string, isLive: boolean): string =>
+  isLive ? head.replace('<title>', `<meta http-equiv="refresh" content="${REFRESH_SECONDS}"><title>`) : head;
+
+const renderLiveNotice = (view: View): string =>
+  view.live
     ? `<p class="notice">This page loads itself again every ${REFRESH_SECONDS} seconds while the broadcast is being sent. ${linkTo(view, { live: false }, 'Stop that')}</p>`
-    : `<p class="notice">The broadcast is being sent. ${linkTo(view, { live: true }, 'Load this page again every 30 seconds')}</p>`;
-}
+    : `<p class="notice">The broadcast is being sent. ${linkTo(view, { live: true }, `Load this page again every ${REFRESH_SECONDS} seconds`)}</p>`;
 
-const STATUSES: Record<BroadcastPage['broadcast']['status'], string> = {
+const STATUSES: Record<PageBroadcast['broadcast']['status'], string> = {
   draft: 'Draft',
   scheduled: 'Scheduled',
   queued: 'About to be sent',
@@ -201,7 +214,7 @@ const STATUSES: Record<BroadcastPage['broadcast']['status'], string> = {
   failed: 'Failed',
 };
 
-function renderFields({ broadcast, checklist }: BroadcastPage, { mail }: ShownMail): string {
+function renderBroadcastFields({ broadcast, checklist }: PageBroadcast, { mail }: ShownMail): string {
   const { status, held, paused, recipients, excluded, total, scheduled_at: scheduledAt } = broadcast;
   const stops = [...(paused === null ? [] : ['paused']), ...(held === null ? [] : ['on hold'])];
   const progress = total === null ? '' : `${recipients + excluded} of ${total} contacts, ${excluded} of them left out`;
@@ -219,13 +232,25 @@ function renderFields({ broadcast, checklist }: BroadcastPage, { mail }: ShownMa
     ['Recipients', audience ? `${audience.recipients} of ${audience.contacts} contacts` : ''],
     ['Progress', progress],
   ];
+  return renderRows(rows);
+}
+
+/** Renders the fields of an email that is no broadcast. */
+const renderMailFields = ({ name, share }: SharedPage, { mail }: ShownMail): string =>
+  renderRows([
+    [share.kind === 'template' ? 'Template' : 'Automation', bdi(name ?? '')],
+    ['From', bdi(mail?.from ?? '')],
+    ['To', bdi(mail?.to ?? '')],
+  ]);
+
+function renderRows(rows: readonly [string, string][]): string {
   const shown = rows.filter(([, value]) => value !== '' && value !== bdi(''));
   return `<dl>${shown.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
 }
 
 const RESULTS = { pass: 'OK', warn: 'Check', fail: 'Problem' } as const;
 
-function renderChecklist({ gate, checks }: NonNullable<BroadcastPage['checklist']>): string {
+function renderChecklist({ gate, checks }: NonNullable<PageBroadcast['checklist']>): string {
   const items = [
     ...gate.map(({ ok, message }) => ({ status: ok ? ('pass' as const) : ('fail' as const), message, details: [] })),
     ...checks,
@@ -244,14 +269,14 @@ function renderChecklist({ gate, checks }: NonNullable<BroadcastPage['checklist'
 
 const DECISIONS = { approved: 'approved', changes_requested: 'requested changes to' } as const;
 
-const REVIEW_STATES: Record<BroadcastPage['broadcast']['review_status'], string> = {
+const REVIEW_STATES: Record<PageBroadcast['broadcast']['review_status'], string> = {
   none: 'Nobody has reviewed it yet.',
   approved: 'It is approved.',
   changes_requested: 'Changes are requested.',
   outdated: 'It was changed after its last review, so that review no longer counts.',
 };
 
-function renderReviews({ broadcast, reviews, version, mayReview }: BroadcastPage, token: string): string {
+function renderReviews({ broadcast, reviews, version, mayReview }: PageBroadcast, token: string): string {
   const { require_review: isRequired, review_status: status } = broadcast;
   if (!mayReview && !isRequired && reviews.length === 0) return '';
   const rows = reviews.map((one) => {
@@ -268,11 +293,13 @@ function renderReviews({ broadcast, reviews, version, mayReview }: BroadcastPage
   return `<section aria-labelledby="review"><h2 id="review">Review</h2><p>${REVIEW_STATES[status]}${rule}</p>${list}${button}</section>`;
 }
 
-function renderPreview({ contacts }: BroadcastPage, view: View, { content, mail, fault }: ShownMail) {
-  const start = `<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${renderChoices(contacts, view)}`;
+function renderPreview(page: SharedPage, view: View, { content, mail, fault }: ShownMail) {
+  const start = `<section aria-labelledby="preview"><h2 id="preview">Preview</h2>${renderChoices(page, view)}`;
   const end = '</section>';
   if (!mail || !content) {
-    const say = fault ?? 'This contact was deleted, so its email cannot be shown.';
+    const isEmpty = page.broadcast === null && !page.mails[view.email - 1];
+    const none = isEmpty ? 'There is no such email.' : 'This contact was deleted, so its email cannot be shown.';
+    const say = fault ?? none;
     return [start, `<p class="quiet">${bdi(say)}</p>`, end];
   }
   const missing =
@@ -309,8 +336,10 @@ const renderImageChoice = (view: View): string =>
     ? `<p class="notice">Remote images are shown. ${linkTo(view, { images: false }, 'Hide remote images')}</p>`
     : `<p class="notice">Remote images are hidden, because loading them would tell their servers that the email was opened. ${linkTo(view, { images: true }, 'Show remote images')}</p>`;
 
-function renderChoices(contacts: readonly PageContact[], view: View): string {
+function renderChoices({ contacts, mails }: SharedPage, view: View): string {
+  const emails = mails.length > 1 ? mails : [];
   const rows: [string, string[]][] = [
+    ['Email', emails.map(({ label }, at) => choose(view, { email: at + 1 }, bdi(label)))],
     [
       'Contact',
       contacts.map(({ email }, at) => choose(view, { contact: at + 1 }, bdi(email ?? `Deleted contact ${at + 1}`))),
