@@ -85,7 +85,10 @@ export const broadcasts = withRemaining({
       pool: { kind: 'text' },
       local_time: { label: 'At the local hour', either: ['yes', ''] },
       require_review: { label: 'Must be approved', either: ['yes', ''] },
-      review_status: 'Review',
+      review_status: {
+        label: 'Review',
+        value: ({ review_status: status }) => (status === 'none' ? '' : status.replace('_', ' ')),
+      },
       excluded: { label: 'Excluded', shown: 'asked' },
       total: { label: 'Members', shown: 'asked' },
       segment_ids: { label: 'Segments', value: ({ segment_ids: ids }) => ids.join(', ') },
