@@ -84,10 +84,10 @@ it('an action keeps the key that people know, because changing this list moves a
     keys list: c create, u update, e revoke
     approvals list: z reject-all, a approve, n reject
     automations runs: t retry, i skip
-    automations list: c create, u update, s stop, d duplicate, n enrol, w why, p dry-run, f retry-failed, e delete
+    automations list: c create, u update, s stop, d duplicate, n enrol, w why, p dry-run, f retry-failed, o share, b unshare, e delete
     billing: c change, p checkout, o portal
     breakers list: e release
-    broadcasts list: c create, u update, s send, n cancel, z pause, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
+    broadcasts list: c create, u update, s send, n cancel, z pause, m resume, d duplicate, e delete, i checklist, p preview, o share, b unshare, t test, v checks
     tls: w renew
     contacts imports: i import
     contact-properties list: c create, u update, d delete
@@ -128,7 +128,7 @@ it('an action keeps the key that people know, because changing this list moves a
     sso: u set, a add-domain, v verify-domain, m remove-domain, d remove
     suppressions list: a add, e remove
     team: u update
-    templates list: c create, u update, p publish, d duplicate, e delete
+    templates list: c create, u update, p publish, d duplicate, o share, b unshare, e delete
     topics list: c create, u update, d delete
     webhooks events: e replay
     webhooks list: c create, t trigger, u update, d delete, o rotate-secret"
