@@ -33,7 +33,7 @@ import {
   type PageKind,
   type PageShareRow,
 } from './page-shares.store.ts';
-import { OF_PAGE, PREFIX, readExpiresIn } from './shares.ts';
+import { PAGE_LIFETIME, PREFIX, readExpiresIn } from './shares.ts';
 
 type Team = Pick<Ctx, 'store' | 'teamId'>;
 
@@ -43,7 +43,7 @@ interface Shared<Kind extends PageKind> {
   find: (db: Executor) => Promise<string>;
 }
 
-const ofBroadcast = ({ teamId }: Team, id: string): Shared<'broadcast'> => ({
+const targetBroadcast = ({ teamId }: Team, id: string): Shared<'broadcast'> => ({
   kind: 'broadcast',
   async find(db) {
     if (!(await findBroadcast(db, teamId, id))) throw notFound('Broadcast');
@@ -51,7 +51,7 @@ const ofBroadcast = ({ teamId }: Team, id: string): Shared<'broadcast'> => ({
   },
 });
 
-const ofTemplate = ({ teamId }: Team, name: string): Shared<'template'> => ({
+const targetTemplate = ({ teamId }: Team, name: string): Shared<'template'> => ({
   kind: 'template',
   async find(db) {
     const template = await findTemplate(db, teamId, name);
@@ -60,7 +60,7 @@ const ofTemplate = ({ teamId }: Team, name: string): Shared<'template'> => ({
   },
 });
 
-const ofAutomation = ({ teamId }: Team, id: string): Shared<'automation'> => ({
+const targetAutomation = ({ teamId }: Team, id: string): Shared<'automation'> => ({
   kind: 'automation',
   async find(db) {
     if (!(await findAutomation(db, teamId, id))) throw notFound('Automation');
@@ -69,13 +69,13 @@ const ofAutomation = ({ teamId }: Team, id: string): Shared<'automation'> => ({
 });
 
 export const createBroadcastShare = (ctx: Ctx, id: string, input: BodyOf<'createBroadcastShare'>) =>
-  createPageShare(ctx, ofBroadcast(ctx, id), input);
+  createPageShare(ctx, targetBroadcast(ctx, id), input);
 
 export const createTemplateShare = (ctx: Ctx, name: string, input: BodyOf<'createTemplateShare'>) =>
-  createPageShare(ctx, ofTemplate(ctx, name), input);
+  createPageShare(ctx, targetTemplate(ctx, name), input);
 
 export const createAutomationShare = (ctx: Ctx, id: string, input: BodyOf<'createAutomationShare'>) =>
-  createPageShare(ctx, ofAutomation(ctx, id), input);
+  createPageShare(ctx, targetAutomation(ctx, id), input);
 
 async function createPageShare<Kind extends PageKind>(
   ctx: Ctx,
@@ -83,7 +83,7 @@ async function createPageShare<Kind extends PageKind>(
   input: BodyOf<'createBroadcastShare'>,
 ) {
   const { clock, db, origin } = ctx.store;
-  const lifeMs = readExpiresIn(input.expires_in, OF_PAGE);
+  const lifeMs = readExpiresIn(input.expires_in, PAGE_LIFETIME);
   const token = newToken(PREFIX);
   const now = clock.now();
   const id = await db.tx(async (tx) => {
@@ -106,11 +106,11 @@ async function createPageShare<Kind extends PageKind>(
   return { object: kind, id, url: `${origin()}/preview/${token}`, expires_at: isoTime(now + lifeMs) };
 }
 
-export const revokeBroadcastShares = (ctx: Ctx, id: string) => revokePageShares(ctx, ofBroadcast(ctx, id));
+export const revokeBroadcastShares = (ctx: Ctx, id: string) => revokePageShares(ctx, targetBroadcast(ctx, id));
 
-export const revokeTemplateShares = (ctx: Ctx, name: string) => revokePageShares(ctx, ofTemplate(ctx, name));
+export const revokeTemplateShares = (ctx: Ctx, name: string) => revokePageShares(ctx, targetTemplate(ctx, name));
 
-export const revokeAutomationShares = (ctx: Ctx, id: string) => revokePageShares(ctx, ofAutomation(ctx, id));
+export const revokeAutomationShares = (ctx: Ctx, id: string) => revokePageShares(ctx, targetAutomation(ctx, id));
 
 async function revokePageShares<Kind extends PageKind>({ store, teamId }: Ctx, { kind, find }: Shared<Kind>) {
   const { id, removed } = await store.db.tx(async (tx) => {

@@ -33,9 +33,9 @@ export interface Lifetime {
   max: string;
 }
 
-const OF_EMAIL: Lifetime = { defaultMs: SHARE_MS_MAX, maxMs: SHARE_MS_MAX, max: `${HOURS_MAX} hours` };
+const EMAIL_LIFETIME: Lifetime = { defaultMs: SHARE_MS_MAX, maxMs: SHARE_MS_MAX, max: `${HOURS_MAX} hours` };
 /** A review takes days, and its readers come back for the report. */
-export const OF_PAGE: Lifetime = { defaultMs: 7 * DAY_MS, maxMs: 30 * DAY_MS, max: '30 days' };
+export const PAGE_LIFETIME: Lifetime = { defaultMs: 7 * DAY_MS, maxMs: 30 * DAY_MS, max: '30 days' };
 
 const UNIT_MS: Record<string, number> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
@@ -43,7 +43,7 @@ const FORM = /^\s*(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)\s*$/i;
 const SHOWN_CHARS_MAX = 60;
 
 /** Returns the lifetime of a link in milliseconds. */
-export function readExpiresIn(text: string | undefined, { defaultMs, maxMs, max }: Lifetime = OF_EMAIL): number {
+export function readExpiresIn(text: string | undefined, { defaultMs, maxMs, max }: Lifetime = EMAIL_LIFETIME): number {
   if (text === undefined) return defaultMs;
   const [, count, unit] = FORM.exec(text) ?? [];
   if (count === undefined || unit === undefined) {

@@ -65,10 +65,10 @@ describe('the page of a broadcast', () => {
   });
 
   it.each([
-    ['phone', '?width=phone', 'class="view phone light"'],
-    ['desktop', '', 'class="view desktop light"'],
-    ['dark', '?colors=dark', 'class="view desktop dark"'],
-  ])('shows the email as %s', async (_, query, shown) => {
+    ['at the width of a phone', '?width=phone', 'class="view phone light"'],
+    ['at the width of a desktop', '', 'class="view desktop light"'],
+    ['in dark colors', '?colors=dark', 'class="view desktop dark"'],
+  ])('shows the email %s', async (_, query, shown) => {
     const { ours, frame } = await open((await share(await desk.make())) + query);
     expect(ours).toContain(shown);
     expect(frame).toContain(`:root{color-scheme:${query.includes('dark') ? 'dark' : 'light'}`);
@@ -268,12 +268,14 @@ describe('the page of a broadcast', () => {
 
     it('lists the links of the email by recipients, and those with values of a recipient without the values', async () => {
       const html =
-        '<p><a href="https://shop.example/a">A</a> <a href="https://shop.example/u?e={{{EMAIL}}}">You</a></p>';
+        '<p><a href="https://shop.example/a?b=1&amp;c=ä">A</a> <a href="https://shop.example/u?e={{{EMAIL}}}">You</a></p>';
       const { path, count } = await sending(['a@x.example', 'b@x.example'], html);
-      await count('email.clicked', ['a@x.example', 'b@x.example', 'a@x.example'], { link: 'https://shop.example/a' });
+      await count('email.clicked', ['a@x.example', 'b@x.example', 'a@x.example'], {
+        link: 'https://shop.example/a?b=1&c=ä',
+      });
       await count('email.clicked', ['b@x.example'], { link: 'https://shop.example/u?e=b@x.example' });
       const { ours } = await open(path);
-      expect(row(ours, 'https://shop.example/a')).toEqual(['2', '3']);
+      expect(row(ours, 'https://shop.example/a?b=1&amp;c=ä')).toEqual(['2', '3']);
       expect(row(ours, 'Links with values of a recipient')).toEqual(['', '', '1']);
       expect(ours).not.toContain('e=b@x.example');
     });

@@ -47,12 +47,13 @@ interface Kept {
   sums: Promise<ProviderOutcomes[]>;
 }
 
-const keptByStore = new WeakMap<object, BoundedMap<string, Kept>>();
+/** The key is the clock, which all stores of a process share. */
+const keptByClock = new WeakMap<object, BoundedMap<string, Kept>>();
 
 /** Returns sums of the last minute: they are read from every recipient, and pages load themselves again and again. */
 function sumOnce(store: Store, id: string): Promise<ProviderOutcomes[]> {
-  const kept = keptByStore.get(store.clock) ?? new BoundedMap<string, Kept>(KEPT_MAX);
-  keptByStore.set(store.clock, kept);
+  const kept = keptByClock.get(store.clock) ?? new BoundedMap<string, Kept>(KEPT_MAX);
+  keptByClock.set(store.clock, kept);
   const now = store.clock.now();
   const known = kept.get(id);
   if (known && now - known.at < FRESH_MS && now >= known.at) return known.sums;

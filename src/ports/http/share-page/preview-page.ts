@@ -50,7 +50,7 @@ const FIRST_VIEW: View = {
 
 const REFRESH_SECONDS = 30;
 
-/** A link has no images of its own that an email could show by their content ids. */
+/** The emails of these pages have no attachments that they could show by content ids. */
 const NO_IMAGES: SharedContent['images'] = new Map();
 
 export const getPreviewPage: Page<'getPreviewPage'> = async (
@@ -354,14 +354,14 @@ function renderChoices({ contacts, mails }: SharedPage, view: View): string {
 
 function choose(view: View, change: Partial<View>, label: string): string {
   const isChosen = Object.entries(change).every(([name, value]) => view[name as keyof View] === value);
-  return `<a href="${hrefOf(view, change)}"${isChosen ? ' aria-current="true"' : ''}>${label}</a>`;
+  return `<a href="${buildHref(view, change)}"${isChosen ? ' aria-current="true"' : ''}>${label}</a>`;
 }
 
 const linkTo = (view: View, change: Partial<View>, label: string): string =>
-  `<a href="${hrefOf(view, change)}">${label}</a>`;
+  `<a href="${buildHref(view, change)}">${label}</a>`;
 
 /** Returns the address of the page after a choice; it is relative, so that the token is written nowhere. */
-function hrefOf(view: View, change: Partial<View>): string {
+function buildHref(view: View, change: Partial<View>): string {
   const next = { ...view, ...change };
   const names = Object.keys(FIRST_VIEW) as (keyof View)[];
   const query = names
