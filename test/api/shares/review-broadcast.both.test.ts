@@ -271,6 +271,20 @@ describe('the review of a broadcast', () => {
     expect(await page(`limit=2&after=${second?.id}`)).toEqual([['First'], false]);
   });
 
+  it('is refused once a broadcast has 200 reviews', async () => {
+    const id = await draft();
+    const token = await share(id);
+    const version = await seen(token);
+    const { db, ids, clock } = scene.app.world;
+    const columns = ['id', 'broadcast_id', 'version', 'decision', 'name', 'note', 'created_at'];
+    const build = () => [ids.uuid(), id, version, 'approved', 'Grace', null, clock.now()];
+    await db.insertMany('broadcast_reviews', columns, Array.from({ length: 199 }, build));
+    expect((await review(token, 'approved')).status).toBe(303);
+    const { status, text } = await review(token, 'changes_requested');
+    expect([status, text]).toEqual([422, expect.stringContaining('This broadcast has 200 reviews, the limit.')]);
+    expect(await campaign.get(id)).toMatchObject({ review_status: 'approved' });
+  });
+
   it('is removed with its draft', async () => {
     const id = await draft();
     await review(await share(id), 'approved');
