@@ -110,7 +110,7 @@ export {
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
-export { countSegments, findSegment, liveSegments, type SegmentRow } from './segments/segments.store.ts';
+export { countSegments, findSegment, liveSegments, membersAmong, type SegmentRow } from './segments/segments.store.ts';
 export {
   createSegment,
   declaredFor,
