@@ -96,7 +96,7 @@ export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } fro
  * it confirms by mail, and nobody can find out from a form which addresses are known.
  */
 export { eraseSignUps } from './sign-up/forms.store.ts';
-export { TRAP_FIELD } from './sign-up/forms.ts';
+export { getForm, TRAP_FIELD } from './sign-up/forms.ts';
 export {
   confirmSignUp,
   findOpenForm,

@@ -120,8 +120,13 @@ function renderSender({ sender }: ApprovalContent): string {
 /** Renders what an automation does, each step in one line. */
 function renderAutomation({ automation }: ApprovalContent): string {
   if (automation === null) return '';
-  const { name, status, reentry, steps } = automation;
-  const rows = renderRows({ Name: name ?? '', Status: status ?? '', 'Runs again': reentry ?? '' });
+  const { name, status, reentry, exit_on: exitOn, steps } = automation;
+  const rows = renderRows({
+    Name: name ?? '',
+    Status: status ?? '',
+    'Runs again': reentry ?? '',
+    'Ends on': exitOn.join(', '),
+  });
   return `<h2>Automation</h2>${rows}<ol>${steps.map((step) => `<li>${bdi(step)}</li>`).join('')}</ol>`;
 }
 
