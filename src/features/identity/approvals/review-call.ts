@@ -24,6 +24,7 @@ import {
   countRecipients,
   getBroadcast,
   listSubjects,
+  readAbTest,
   loadAudience,
   NOBODY,
   presentAudience,
@@ -44,6 +45,7 @@ import {
 } from '../../audience/index.ts';
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
 import { getDraft, getInbox, getInboxThread, inboxNamed } from '../../inbox/index.ts';
+import { listAttachments } from '../../../mail/attachments/index.ts';
 import { getSuppression } from '../../../mail/suppressions/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
 import { findNamedContent, findTemplate, findVersionContent, getTemplate } from '../../templates/index.ts';
@@ -168,6 +170,7 @@ function buildMessage(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMes
     template: null,
     alias: null,
     headers: [],
+    options: [],
     fallbacks: {},
     attachments: [],
     ...fields,
@@ -259,14 +262,28 @@ const idsIn = (value: unknown): string[] =>
     .map((one) => (typeof one === 'string' ? one : toFields(one)['id']))
     .filter((id): id is string => typeof id === 'string');
 
+const ATTACHMENTS_MAX = 100;
+
 /** Shows the emails in the call itself, each one of a batch, and an email that exists already. */
 async function showEmails({ ctx, call, messages, templates }: Showing): Promise<void> {
   const { operationId, body } = call;
   if (OF_EMAILS.has(operationId)) {
-    const email = await getEmail(ctx, pathIn(call, 'email_id'));
-    const { from, html, text } = email;
-    const addressed = { to: listIn(email.to), cc: listIn(email.cc), bcc: listIn(email.bcc) };
-    messages.push(buildMessage('email', { from, ...addressed, subjects: listIn(email.subject), html, text }));
+    const id = pathIn(call, 'email_id');
+    const email = await getEmail(ctx, id);
+    const { data: files } = await listAttachments(ctx, id, { limit: ATTACHMENTS_MAX });
+    messages.push(
+      buildMessage('email', {
+        from: email.from,
+        to: listIn(email.to),
+        cc: listIn(email.cc),
+        bcc: listIn(email.bcc),
+        reply_to: listIn(email.reply_to),
+        subjects: listIn(email.subject),
+        html: email.html,
+        text: email.text,
+        attachments: files.map(({ filename, size }) => ({ filename, size })),
+      }),
+    );
     return;
   }
   if (operationId !== 'sendEmail' && operationId !== 'sendBatch') return;
@@ -321,6 +338,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         html: body.html ?? null,
         text: body.text ?? null,
         template,
+        options: listOptions(body),
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
@@ -349,6 +367,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
       html: row.html ?? fixed?.html ?? null,
       text: row.text ?? fixed?.text ?? null,
       template: row.template_id,
+      options: listOptions({ ...row, local_time: row.local_time === 1, ab: readAbTest(row) }),
       fallbacks: {
         ...Object.fromEntries(fixed?.fallbacks ?? []),
         ...(await fallbacksUsed(
@@ -361,6 +380,21 @@ async function showBroadcast(showing: Showing): Promise<void> {
   );
   if (call.operationId === 'testBroadcast') return;
   await showAudience(showing, row);
+}
+
+/** Lists how a broadcast is sent, which nobody sees in its text or its recipients. */
+function listOptions(broadcast: Pick<CreateBroadcastRequest, 'rate_per_minute' | 'pool' | 'local_time' | 'ab'>) {
+  const { rate_per_minute: rate, pool, local_time: isLocal, ab } = broadcast;
+  const options: Readonly<Record<string, unknown>> = {
+    rate_per_minute: rate,
+    pool,
+    local_time: isLocal ? true : null,
+    'ab.test_percent': ab?.test_percent,
+    'ab.wait_minutes': ab?.wait_minutes,
+  };
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [{ name, value: String(value) }],
+  );
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */

@@ -69,6 +69,7 @@ function renderMessage(message: ApprovalMessage): string {
     Template: kind === 'template' ? '' : (template ?? ''),
     Alias: message.alias ?? '',
     Headers: message.headers.map(({ name: header, value }) => `${header}: ${value}`).join(' / '),
+    Options: message.options.map(({ name: option, value }) => `${option}: ${value}`).join(' / '),
     'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
