@@ -7,6 +7,7 @@ import { sampleCall } from '../conventions/sample-calls.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { buildPng } from '../../rig/pictures.ts';
 import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { ADDRESS, openDesk, type Desk } from '../broadcasts/drafting.ts';
@@ -194,6 +195,15 @@ const WRITES: Write[] = [
     },
   ],
   ['a draft broadcast of a person', async () => ['PATCH', `/broadcasts/${await desk.make()}`, { subject: 'EVIL' }]],
+  [
+    'the deletion of an image, which mail of others contains',
+    async () => {
+      const headers = { 'content-type': 'image/png' };
+      const image = await scene.api('POST', '/images', { key: desk.team.key, body: buildPng(++made, 1), headers });
+      expect(image.status).toBe(201);
+      return ['DELETE', `/images/${image.body.id}`];
+    },
+  ],
   [
     'a share link to an email',
     async () => {
