@@ -108,3 +108,36 @@ describe.each(EXCLUSIONS)('an app would %s', (title, exclude) => {
     expect(await countReached()).toBe(1);
   });
 });
+
+describe('an app would declare an event again whose deletion has emptied a segment', () => {
+  /** Makes a broadcast of a person to those who lack an event, which was deleted then. */
+  async function broadcastWithoutEvent() {
+    const event = `left_${++made}`;
+    await create('/events', { name: event });
+    await contact({});
+    const readers = await segment({ not: [{ event }] });
+    const id = await stage.desk.make({ segment_id: readers });
+    const countReached = async (): Promise<number> =>
+      (await stage.desk.call('GET', `/broadcasts/${id}/checklist`)).body.audience.recipients as number;
+    expect((await stage.desk.call('DELETE', `/events/${event}`)).status).toBe(200);
+    expect(await countReached()).toBe(0);
+    return { event, countReached };
+  }
+
+  it.each([...LIMITS, ['approval: broadcasts', { approval: 'broadcasts' }, WAITS] as const])(
+    'an app that is limited to %s cannot declare a deleted event again, which would fill the segment',
+    async (_name, limits, refusal) => {
+      const { event, countReached } = await broadcastWithoutEvent();
+      expect(said(await stage.call(await tokenFor(limits), 'POST', '/events', { name: event }))).toMatch(refusal);
+      expect(await countReached()).toBe(0);
+    },
+  );
+
+  it('an app without limits may declare a deleted event again, which fills the segment', async () => {
+    const { event, countReached } = await broadcastWithoutEvent();
+    expect(said(await stage.call(await tokenFor({ approval: 'none' }), 'POST', '/events', { name: event }))).toBe(
+      '201',
+    );
+    expect(await countReached()).toBeGreaterThan(0);
+  });
+});

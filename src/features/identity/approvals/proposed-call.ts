@@ -206,12 +206,11 @@ const FILLS: Readonly<Record<string, Filled>> = {
   sendEventBatch: ofAutomation,
   createAutomation: ofAutomation,
   updateAutomation: ofAutomation,
-  // A condition that names a property, a topic or an event matches other contacts once that is created or deleted.
+  // A condition that names a property or a topic matches other contacts once that is created or deleted.
   createContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
   deleteContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
   updateContactProperty: async () => [BROADCAST_TEXTS],
   createTopic: async () => [FILTERED],
-  createEvent: async () => [FILTERED],
   updateTopic: ofTopic,
   deleteTopic: ofTopic,
   updateTeam: async (_, { body }) =>
