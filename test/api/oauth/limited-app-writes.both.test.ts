@@ -357,6 +357,26 @@ describe('a draft that an app has changed', () => {
     }
   });
 
+  it('an automation names the app that wrote or changed it last, and so do its copies and the list', async () => {
+    const token = await tokenFor();
+    const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } }];
+    const graph = { name: newKey(), steps, connections: [] };
+    const namedApp = async (path: string): Promise<unknown[]> => {
+      const one = (await desk.call('GET', path)).body;
+      const { data } = (await desk.call('GET', '/automations')).body;
+      return [one.changed_by_app, data.find(({ id }: { id: string }) => id === one.id).changed_by_app];
+    };
+    const written = `/automations/${(await call(token, 'POST', '/automations', graph)).body.id}`;
+    expect(await namedApp(written)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+    const copy = `/automations/${(await desk.call('POST', `${written}/duplicate`)).body.id}`;
+    expect(await namedApp(copy)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+    const path = `/automations/${(await desk.call('POST', '/automations', graph)).body.id}`;
+    expect(await namedApp(path)).toEqual([null, null]);
+    expect(said(await call(token, 'PATCH', path, { name: newKey() }))).toBe('200');
+    expect(said(await desk.call('PATCH', path, { name: newKey() }))).toBe('200');
+    expect(await namedApp(path)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+  });
+
   it('a copy of a draft that an app has written names the app, whoever copies it', async () => {
     const token = await tokenFor();
     const broadcast = (await call(token, 'POST', '/broadcasts', desk.draft)).body.id as string;
