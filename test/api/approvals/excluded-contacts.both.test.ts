@@ -1,5 +1,5 @@
-// Whoever is left out of a broadcast gets it once a segment, topic or event that leaves them out is gone. To an app, that is
-// the same as adding recipients.
+// A contact that a segment, topic or event leaves out of a broadcast gets it once that is gone. To an app, this is the same as
+// adding recipients.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAppScene, type AppScene } from './app-scene.ts';
 
