@@ -68,6 +68,8 @@ export class ComposeDialog implements Dialog, Composer {
   #fault = '';
   /** What is under way; keys do nothing until it is done. */
   #doing = '';
+  /** True while the draft that it continues is being loaded. */
+  isAsking = false;
 
   constructor(input: Compose) {
     this.title = input.title;
@@ -85,6 +87,13 @@ export class ComposeDialog implements Dialog, Composer {
     this.replace(written.text);
   }
 
+  /** Fills in what is continued, once it is loaded. */
+  begin(written: WrittenEmail): void {
+    this.isAsking = false;
+    for (const field of this.#input.fields) this.#edits[field].set(written[field]);
+    this.replace(written.text);
+  }
+
   get #line(): string[] {
     return this.#lines[this.#row] ?? [];
   }
@@ -94,6 +103,7 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   get keys(): string {
+    if (this.isAsking) return 'esc cancel';
     const draft = this.#input.keep ? ['ctrl-d save as a draft'] : [];
     if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc set aside';
     if (this.#field !== undefined) return ['tab ↑↓ other fields', 'ctrl-s send', ...draft, 'esc set aside'].join('   ');
@@ -146,6 +156,7 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   draw(width: number, height: number): string[] {
+    if (this.isAsking) return [faint('Loading the draft …')];
     const head = [...this.#input.head().flatMap((line) => wrap(faint(clean(line)), width)), ...this.#drawFields(width)];
     const added = this.#drawAdded(width, Math.floor(height / ADDED_SHARE));
     const said = this.#doing !== '' ? wrap(this.#doing, width) : this.#fault === '' ? [] : wrap(this.#fault, width);
@@ -203,6 +214,7 @@ export class ComposeDialog implements Dialog, Composer {
       this.#input.leave(this.written);
       return false;
     }
+    if (this.isAsking) return true;
     if (key === 'ctrl-x') this.#input.edit(this);
     else if (key === 'ctrl-t') this.#input.offer(this);
     else if (key === 'ctrl-s') this.#finish(this.#input.send, 'Sending …');
@@ -281,7 +293,7 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   paste(text: string): void {
-    if (this.#doing !== '') return;
+    if (this.#doing !== '' || this.isAsking) return;
     if (this.#field === undefined) this.insert(text);
     else this.#edits[this.#field].insert(inOneLine(text));
   }

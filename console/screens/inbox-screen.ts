@@ -447,7 +447,8 @@ export class InboxScreen implements Screen {
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
     const emails = this.#opened?.emails ?? [];
     const others = (): string => answeringInWords(this.#list.find(path.thread_id) ?? row);
-    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', emails, others };
+    const { has_draft: hasDraft } = row;
+    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', hasDraft, emails, others };
     this.#composing.begin(begun, () => this.refresh());
     this.#markRead();
   }

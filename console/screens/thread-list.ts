@@ -186,7 +186,8 @@ function answeringInBrief({ answering }: Pick<ThreadRow, 'answering'>): string {
 /** Returns the name of `Ada Lovelace <ada@example.org>`, or the address if there is none. */
 const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from.slice(0, 400))?.[1] ?? from;
 
-function shortTime(time: string): string {
+/** Formats a time by the local clock, without its year. */
+export function shortTime(time: string): string {
   const at = new Date(time);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString();
   return `${local.slice(5, 10)} ${local.slice(11, 16)}`;
