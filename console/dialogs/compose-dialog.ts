@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { clean, measureWidth } from '../../cli/output/index.ts';
+import { clean, measureWidth, shorten } from '../../cli/output/index.ts';
 import { faint, wrap } from '../draw/text.ts';
 import { inOneLine, type Dialog } from './dialog.ts';
 import { LineEdit } from './line-edit.ts';
@@ -31,6 +31,8 @@ interface Compose {
   head: () => readonly string[];
   /** The signature and the quote, which the server puts below the text. */
   below: readonly string[];
+  /** The subject that the server chooses if none is typed. */
+  subject: string;
   /** The fields in their order. Recipients are typed first if `to` is one of them. */
   fields: readonly Field[];
   written: WrittenEmail;
@@ -104,11 +106,11 @@ export class ComposeDialog implements Dialog, Composer {
 
   get keys(): string {
     if (this.isAsking) return 'esc cancel';
-    const draft = this.#input.keep ? ['ctrl-d save as a draft'] : [];
+    const draft = this.#input.keep ? ['ctrl-d draft'] : [];
     if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc set aside';
     if (this.#field !== undefined) return ['tab ↑↓ other fields', 'ctrl-s send', ...draft, 'esc set aside'].join('   ');
     const others = `tab ${LABELS[this.#input.fields[0] ?? 'cc']} … files`;
-    return ['ctrl-s send', others, 'ctrl-t template', 'ctrl-x editor', ...draft, 'esc set aside'].join('   ');
+    return ['ctrl-s send', others, 'ctrl-t template', ...draft, 'ctrl-x editor', 'esc set aside'].join('   ');
   }
 
   get written(): WrittenEmail {
@@ -179,6 +181,10 @@ export class ComposeDialog implements Dialog, Composer {
         const edit = this.#edits[field];
         const label = `${LABELS[field]}: `;
         const room = width - label.length;
+        if (field === 'subject' && edit.text === '') {
+          const shown = faint(shorten(clean(this.#input.subject), room - 1));
+          return `${label}${field === this.#field ? edit.draw(1) : ''}${shown}`;
+        }
         return field === this.#field ? label + edit.draw(room) : faint(label) + edit.drawAway(room);
       });
   }

@@ -86,6 +86,7 @@ export class Composing {
       title: TITLES[kind],
       head: () => [...describeHead(begun), ...describeDraft(this.#drafts.get(id), hint)],
       below: linesBelow(begun),
+      subject: describeSubject(begun),
       fields: kind === 'forward' ? ['to', 'cc', 'bcc', 'subject', 'files'] : ['cc', 'bcc', 'subject', 'files'],
       written: this.#aside.get(id) ?? EMPTY_EMAIL,
       leave: (written) => {
@@ -352,11 +353,17 @@ interface Finished {
   after: () => void;
 }
 
+/** Returns the subject as the server forms it, unless it has such a prefix already. */
+const describeSubject = ({ kind, subject }: Begun): string =>
+  (kind === 'forward' ? /^fwd?:/i : /^re:/i).test(subject)
+    ? subject
+    : `${kind === 'forward' ? 'Fwd' : 'Re'}: ${subject}`;
+
 function describeHead(begun: Begun): string[] {
-  const { email, kind, subject, others } = begun;
+  const { email, kind, others } = begun;
   if (kind === 'forward') {
     const files = email.attachments.map(({ filename }) => filename ?? 'a file');
-    return [`Fwd: ${subject}`, ...(files.length > 0 ? [`with ${files.join(', ')}`] : [])];
+    return [describeSubject(begun), ...(files.length > 0 ? [`with ${files.join(', ')}`] : [])];
   }
   return [`To: ${listRecipients(begun).join(', ')}`, ...(others() === '' ? [] : [`${others()} too.`])];
 }

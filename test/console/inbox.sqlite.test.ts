@@ -179,7 +179,7 @@ describe('the inbox of the console', () => {
     await seat.press('s');
     await seat.sees('Snooze until', 'in 3 hours');
     await seat.press('2');
-    await seat.sees('Snoozed  請求書について');
+    await seat.sees(/Snoozed until \d\d-\d\d \d\d:\d\d {2}請求書について/);
     await vi.waitFor(async () => expect((await inbox.call('GET', '/threads?snoozed=true')).body.data).toHaveLength(1));
     await seat.press('U');
     await seat.sees('Back in inbox');
@@ -655,6 +655,29 @@ describe('the inbox of the console', () => {
     await seat.sees(/inbox · \d\/4/);
     await seat.press('g', 'e');
     await seat.sees('Archived', 'inbox · 1/3');
+  });
+
+  it('the inbox of the console goes on with the next older thread after an answered one, and returns to its thread after a search', async () => {
+    for (const subject of ['Oldest', 'Middle', 'Newest'])
+      await inbox.arrive({ from: 'Ann <ann@example.net>', subject, text: 'Any news?' });
+    await seat.sees(/inbox · \d\/6/);
+    await seat.press('g', 'Down', 'c');
+    await seat.sees('/from=ann@example.net · 1/3');
+    await seat.press('Escape');
+    await seat.sees('inbox · 2/6', /^›[^\n]*\n +Middle/m);
+    await seat.press('r');
+    await seat.type('None.');
+    await seat.press('Tab', 'Tab', 'Tab');
+    await seat.sees('Re: Middle');
+    await seat.type('Nothing new');
+    await seat.press('C-s');
+    await seat.sees('Answered', 'inbox · 1/6', 'Subject: Nothing new');
+    await seat.press('e');
+    await seat.sees('Archived', 'inbox · 2/5', /^›[^\n]*\n +Oldest/m);
+    await seat.press('e');
+    await seat.sees('inbox · 2/4');
+    await seat.press('g', 'e');
+    await seat.sees('inbox · 1/3');
   });
 
   it('lists the drafts of everybody, and shows one', async () => {
