@@ -11,6 +11,7 @@ export { eraseContactRuns, listRunsOfContact, removeEndedRuns, type RunRow } fro
 export { createAutomation, getAutomation, listAutomations } from './automations.ts';
 export { findAutomation } from './automations.store.ts';
 export { listStepMails } from './step-mails.ts';
+export { previewContinuedRuns } from './continue-runs.ts';
 
 /**
  * Custom events: names that a team declares and its programs send, each about one contact. A name belongs to one live
