@@ -727,6 +727,8 @@ create table deliveries (
   -- 1 while it waits for a time: its schedule, its next attempt, or the end of a deferral. Mail with 0 is due whatever the clock
   -- says.
   waits smallint not null default 1,
+  -- 1 while it waits for the quiet hours of its topic to end; such mail does not keep its broadcast from others.
+  is_quiet smallint not null default 0,
   -- The source that its last attempt left by; the next one does too, if it can.
   source text,
   -- The pool that its broadcast chose; without one, the conditions of the pools decide.
@@ -1262,8 +1264,13 @@ create table topics (
   created_at bigint not null,
   deleted_at bigint,
   confirmation text not null default 'none',
-  confirmation_template_id ${id}
+  confirmation_template_id ${id},
+  -- Local times between which no marketing mail of the topic goes out; both null without quiet hours.
+  quiet_from text,
+  quiet_to text
 );
+-- What every claim of marketing mail looks for.
+create index topics_quiet on topics (team_id) where quiet_from is not null and deleted_at is null;
 create index topics_live on topics (team_id, id) where deleted_at is null;
 create unique index topics_live_name on topics (team_id, name) where deleted_at is null;
 
@@ -1526,6 +1533,8 @@ create table broadcasts (
   pass_at bigint,
   -- When it is to be looked at again; null while it is being sent.
   next_at bigint,
+  -- When the first quiet hours end for which contacts were passed over since the segment was last begun.
+  quiet_until bigint,
   -- JSON: other subjects that a share of the segment tries; when it is decided which one the others get; what it was.
   ab_test text,
   ab_decides_at bigint,

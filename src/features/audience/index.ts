@@ -127,5 +127,5 @@ export {
  * over the topic's default, and every choice leaves a consent record.
  */
 export { listConfirmations } from './topics/confirmations.store.ts';
-export { findTopic, liveTopics } from './topics/topics.store.ts';
+export { findTopic, liveTopics, quietTopics, type QuietTopic } from './topics/topics.store.ts';
 export { createTopic, getTopic, listTopics } from './topics/topics.ts';

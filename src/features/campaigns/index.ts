@@ -65,5 +65,6 @@ export {
   type MergedMail,
 } from './broadcasts/merge-values.ts';
 export { getBroadcast, listBroadcasts, listPropertyUsers } from './broadcasts/read-broadcasts.ts';
+export { findQuietEmails, findQuietTime } from './broadcasts/quiet-hours.ts';
 export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

@@ -53,6 +53,7 @@ import {
   composeStepBodies,
   countChars,
   fallbacksIn,
+  findQuietTime,
   isTooLarge,
   mailFor,
   mergedMail,
@@ -226,6 +227,8 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const requestId = world.ids.prefixed('req_');
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
+  const quiet = isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
+  if (quiet) throw new Postponed(quiet.until, describeQuiet(quiet));
   const kind = isMarketing ? 'marketing' : 'transactional';
   const isForced = use.stream === 'transactional';
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
@@ -245,6 +248,9 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     afterwards: () => logAccepted(world, ctx, accepted),
   };
 }
+
+/** Says why a step waits for quiet hours, as a sentence. */
+const describeQuiet = ({ reason }: { reason: string }): string => `T${reason.slice(1)}.`;
 
 /** Turns a refusal that is temporary into a postponement: a used-up quota, or an unavailable service. */
 function toPostponement(error: unknown, now: number): unknown {
@@ -350,7 +356,10 @@ export async function previewSend(world: World, run: RunRow, config: object): Pr
   const isForced = use.stream === 'transactional';
   const skipped = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
   const stream = composed.isMarketing ? 'marketing' : 'transactional';
-  const waits = await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing });
+  const quiet = composed.isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
+  const waits =
+    (await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing })) ??
+    (quiet && describeQuiet(quiet));
   return { subject, stream, skipped, waits };
 }
 

@@ -102,7 +102,7 @@ export async function countRestored(db: Executor): Promise<number> {
 }
 
 /** Reason why a broadcast that is being sent does not progress at the moment; it continues by itself. */
-export type WaitingReason = Obstacle | 'local_hour' | 'ab_test';
+export type WaitingReason = Obstacle | 'local_hour' | 'ab_test' | 'quiet_hours';
 
 /** Reason that stops a broadcast for a time that cannot be predicted. */
 export type Obstacle =
@@ -195,6 +195,8 @@ export interface BroadcastRow extends BroadcastContent {
   ab_decision: string | null;
   /** Time at which the next recipients are due; null while they are being sent to. */
   next_at: number | null;
+  /** Time at which the first of the contacts that were passed over for their quiet hours may get it. */
+  quiet_until: number | null;
   waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
@@ -483,7 +485,7 @@ export interface Pause {
  */
 export async function markPaused(tx: Executor, id: string, { at, by }: Pause): Promise<boolean> {
   const sql = `update broadcasts set paused_at = ?, paused_by_kind = ?, paused_by_name = ?,
-      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test') then waiting_reason end,
+      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test', 'quiet_hours') then waiting_reason end,
       lease_owner = null, lease_until = null
     where id = ? and paused_at is null and (status in ('scheduled', 'queued', 'sending') or (status = 'sent'
       and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id)))`;

@@ -137,7 +137,10 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     pool: row.pool,
     local_time: row.local_time === 1,
     waiting_reason: waitsFor,
-    next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
+    next_at:
+      ['local_hour', 'ab_test', 'quiet_hours'].includes(waitsFor ?? '') && row.next_at !== null
+        ? isoTime(row.next_at)
+        : null,
     failed_reason: row.failed_reason,
     counts,
   };

@@ -15,6 +15,7 @@ import { isTooLarge, mailFor, mergedMail, type MergedMail } from '../broadcasts/
 import { saveProgress, saveDecision, waitForDecision } from '../broadcasts/leases.store.ts';
 import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../broadcasts/ab-test.ts';
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
+import { readQuietHours } from '../broadcasts/quiet-hours.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
   beginEngagement,
@@ -136,8 +137,8 @@ export async function sendPage(
   { broadcast, route, filter, owner, recipients, cursor, limit }: Page,
 ): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
-  const members = await membersPage(world.db, teamId, filter, { limit, after: cursor });
-  const last = members.at(-1)?.id;
+  const page = await membersPage(world.db, teamId, filter, { limit, after: cursor });
+  const last = page.at(-1)?.id;
   if (last === undefined) return { accepted: 0, cursor, isLast: true };
   const ctx: Ctx = {
     store: world,
@@ -146,6 +147,16 @@ export async function sendPage(
     requestId: world.ids.prefixed('req_'),
   };
   const chooseSubject = subjectFor(broadcast);
+  // Composing mail that a contact already has would cost most of a walk.
+  const earlier = isWalkedAgain(broadcast)
+    ? await recipientsAmong(
+        world.db,
+        broadcastId,
+        page.map((member) => member.email_key),
+      )
+    : new Set<string>();
+  const members = page.filter((member) => !earlier.has(member.email_key));
+  let quietUntil: number | undefined;
   const drafted = members.flatMap((member) => {
     const subject = chooseSubject(member.email_key);
     const mail = subject === undefined ? undefined : route.mails[subject];
@@ -182,6 +193,11 @@ export async function sendPage(
         leftOut.get(member.id) ??
         unfit ??
         (send && outside.has(send) ? 'sandboxed' : undefined);
+      const quietEnd = reason === undefined ? route.findQuietEnd?.(member, world.clock.now()) : undefined;
+      if (quietEnd !== undefined) {
+        quietUntil = Math.min(quietUntil ?? quietEnd, quietEnd);
+        continue;
+      }
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -197,7 +213,7 @@ export async function sendPage(
     // Members that were added after it began are reached too, if their contacts are older than those of the page.
     const reached = recipients + sends.length;
     if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
-    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
+    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length, quietUntil };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
     await beginEngagement(
@@ -212,12 +228,15 @@ export async function sendPage(
     });
   });
   logAccepted(world, ctx, emails);
-  return { accepted: emails.length, cursor: last, isLast: members.length < limit };
+  return { accepted: emails.length, cursor: last, isLast: page.length < limit };
 }
 
-/** Reports whether the segment is walked more than once, so that a contact may be met again with another address. */
-const isWalkedAgain = ({ local_time: localTime, ab_test: abTest }: BroadcastRow): boolean =>
-  localTime === 1 || abTest !== null;
+/**
+ * Reports whether the segment may be walked more than once, so that a contact may be met again with another address. A
+ * topic can have quiet hours.
+ */
+const isWalkedAgain = ({ local_time: localTime, ab_test: abTest, topic_id: topicId }: BroadcastRow): boolean =>
+  localTime === 1 || abTest !== null || topicId !== null;
 
 /** Returns the sends that the sandbox of a region blocks, as for any other mail. */
 async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
@@ -304,6 +323,8 @@ export interface Route {
   origin: string;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto: string | undefined;
+  /** Finds the end of the quiet hours that a contact has now; undefined if the topic has none. */
+  findQuietEnd: Awaited<ReturnType<typeof readQuietHours>>;
 }
 
 /**
@@ -332,6 +353,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
     mailto: await findUnsubscribeAddress(world, domain),
+    findQuietEnd: await readQuietHours(db, broadcast),
   };
 }
 
