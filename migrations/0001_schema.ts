@@ -120,7 +120,9 @@ create table teams (
   accent_color text,
   page_headline text,
   page_intro text,
-  page_goodbye text
+  page_goodbye text,
+  -- JSON: how many marketing emails a contact gets at most in how many days; null without a limit.
+  marketing_cap text
 );
 create unique index teams_slug_unique on teams (slug);
 
@@ -1293,6 +1295,8 @@ create table contact_engagement (
   last_delivered_at bigint,
   last_opened_at bigint,
   last_clicked_at bigint,
+  -- JSON: when the last marketing emails were accepted; kept only while the team limits them.
+  marketing_times text,
   primary key (team_id, contact_id)
 )${isPg ? ' with (fillfactor = 70)' : ' without rowid'};
 -- Contacts that opened or clicked within a time, where they are few.

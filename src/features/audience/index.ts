@@ -53,7 +53,14 @@ export {
   lockContacts,
   type ContactRow,
 } from './contacts/contacts.store.ts';
-export { beginEngagement, countCustomEvents, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
+export {
+  beginEngagement,
+  countCustomEvents,
+  countTowardsCap,
+  findContactsAtCap,
+  findEngagement,
+  recordEngagement,
+} from './contacts/engagement.store.ts';
 export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readContactName, readPropertyValues } from './contacts/find-contact.ts';
 export {

@@ -12,6 +12,8 @@ import {
   type PropertyRow,
   beginEngagement,
   chooseByApi,
+  countTowardsCap,
+  findContactsAtCap,
   contactNamed,
   declaredFor,
   filteredContacts,
@@ -61,7 +63,7 @@ import {
   type MergedMail,
 } from '../../campaigns/index.ts';
 import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
-import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTeam, readMarketingCap, type MarketingCap } from '../../../tenancy/teams/index.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** Result of a step: what it writes in the transaction that moves the run, or the time until which the run waits. */
@@ -237,6 +239,11 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     async work(tx) {
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      const cap = isMarketing ? await findCap(tx, teamId) : null;
+      const isOver =
+        cap !== null &&
+        (await countTowardsCap(tx, { teamId, contactIds: [contactId], cap }, world.clock.now())).has(contactId);
+      if (isOver) return { skipped: 'marketing_cap' };
       await beginEngagement(tx, teamId, [contactId]);
       try {
         accepted = await acceptWithin(world, tx, ctx, [send], { kind, run, ignoresChoices: isForced });
@@ -247,6 +254,12 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     },
     afterwards: () => logAccepted(world, ctx, accepted),
   };
+}
+
+/** Returns the limit of marketing emails for each contact of the team; null without one. */
+async function findCap(db: Executor, teamId: string): Promise<MarketingCap | null> {
+  const team = await findTeam(db, teamId);
+  return team ? readMarketingCap(team) : null;
 }
 
 /** Says why a step waits for quiet hours, as a sentence. */
@@ -354,7 +367,12 @@ export async function previewSend(world: World, run: RunRow, config: object): Pr
   const origin = domain ? await findLinkOrigin(world, domain.id) : world.origin();
   const { subject } = renderStep(composed, contact, { given, links: sampleLinks(origin) });
   const isForced = use.stream === 'transactional';
-  const skipped = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
+  const cap = composed.isMarketing ? await findCap(db, teamId) : null;
+  const isOver =
+    cap !== null &&
+    (await findContactsAtCap(db, { teamId, contactIds: [contactId], cap }, world.clock.now())).has(contactId);
+  const excluded = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
+  const skipped = excluded ?? (isOver ? 'marketing_cap' : undefined);
   const stream = composed.isMarketing ? 'marketing' : 'transactional';
   const quiet = composed.isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
   const waits =

@@ -19,6 +19,7 @@ import { readQuietHours } from '../broadcasts/quiet-hours.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
   beginEngagement,
+  countTowardsCap,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
@@ -38,7 +39,7 @@ import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { findSharedBody, readBody } from '../../../mail/shared-bodies/index.ts';
-import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTeam, readMarketingCap, type MarketingCap } from '../../../tenancy/teams/index.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -184,20 +185,27 @@ export async function sendPage(
       route.audience,
       drafted.map(({ member }) => member),
     );
-    const rows: NewRecipientRow[] = [];
-    const sends: Prepared[] = [];
-    for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || met?.has(member.id)) continue;
-      const reason =
+    const now = world.clock.now();
+    const judged = drafted.flatMap(({ member, subject, send, unfit }) => {
+      if (known.has(member.email_key) || met?.has(member.id)) return [];
+      const reason: ExclusionReason | undefined =
         excluded.get(member.id) ??
         leftOut.get(member.id) ??
         unfit ??
         (send && outside.has(send) ? 'sandboxed' : undefined);
-      const quietEnd = reason === undefined ? route.findQuietEnd?.(member, world.clock.now()) : undefined;
-      if (quietEnd !== undefined) {
-        quietUntil = Math.min(quietUntil ?? quietEnd, quietEnd);
-        continue;
-      }
+      const quietEnd = reason === undefined ? route.findQuietEnd?.(member, now) : undefined;
+      if (quietEnd === undefined) return [{ member, subject, send, reason }];
+      quietUntil = Math.min(quietUntil ?? quietEnd, quietEnd);
+      return [];
+    });
+    const wanted = judged.flatMap(({ member, reason }) => (reason === undefined ? member.id : []));
+    const capped = route.cap
+      ? await countTowardsCap(tx, { teamId, contactIds: wanted, cap: route.cap }, now)
+      : new Set<string>();
+    const rows: NewRecipientRow[] = [];
+    const sends: Prepared[] = [];
+    for (const { member, subject, send, reason: fault } of judged) {
+      const reason = fault ?? (capped.has(member.id) ? 'marketing_cap' : undefined);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -323,6 +331,8 @@ export interface Route {
   origin: string;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto: string | undefined;
+  /** Limits the marketing emails that a contact gets. */
+  cap: MarketingCap | null;
   /** Finds the end of the quiet hours that a contact has now; undefined if the topic has none. */
   findQuietEnd: Awaited<ReturnType<typeof readQuietHours>>;
 }
@@ -353,6 +363,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
     mailto: await findUnsubscribeAddress(world, domain),
+    cap: readMarketingCap(team),
     findQuietEnd: await readQuietHours(db, broadcast),
   };
 }
