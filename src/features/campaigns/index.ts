@@ -58,6 +58,7 @@ export {
   fallbacksIn,
   isTeamKey,
   isTooLarge,
+  isViewable,
   mailFor,
   mergedMail,
   propertyNamed,

@@ -57,6 +57,7 @@ import {
   fallbacksIn,
   findQuietTime,
   isTooLarge,
+  isViewable,
   mailFor,
   mergedMail,
   propertyNamed,
@@ -301,6 +302,7 @@ async function prepare(ctx: Ctx, world: World, mail: Mail): Promise<PreparedStep
     topicId,
     emailId: id,
     mailto: await findUnsubscribeAddress(world, domain),
+    isViewable: isViewable(composed.mail),
   });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const { replyTo } = template.version;

@@ -36,6 +36,7 @@ import {
   fallbacksIn,
   isTeamKey,
   LINK_KEYS,
+  VIEW_KEY,
   listSenderLines,
   teamValue,
   withoutBraces,
@@ -185,7 +186,9 @@ function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType
   const bare = texts
     .flat()
     .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
-  return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
+  return [...new Set(bare)].filter(
+    (key) => !(key in given) && !(key in fallbacks) && ![...LINK_KEYS, VIEW_KEY].includes(key),
+  );
 }
 
 /** Composes the mail of a step of an automation. */

@@ -11,7 +11,7 @@ import {
   type ExclusionReason,
   type NewRecipientRow,
 } from '../broadcast-recipients/broadcast-recipients.store.ts';
-import { isTooLarge, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
+import { isTooLarge, isViewable, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
 import { saveProgress, saveDecision, waitForDecision } from '../broadcasts/leases.store.ts';
 import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../broadcasts/ab-test.ts';
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
@@ -276,6 +276,7 @@ function draftFor(
     topicId: broadcast.topic_id,
     emailId: id,
     mailto: route.mailto,
+    isViewable: isViewable(mail),
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
