@@ -1511,6 +1511,8 @@ create table broadcasts (
   rate_per_minute integer,
   -- The pool of the settings that its mail leaves by; null if their conditions decide.
   pool text,
+  -- JSON: the utm_ parameters that are added to its links; those that are left out are made from names.
+  utm text,
   -- What is fixed when it is sent: later changes of domain, template and draft leave it as it is.
   domain_id ${id},
   body_id ${id},
@@ -1633,6 +1635,8 @@ create index broadcast_recipients_variant on broadcast_recipients (broadcast_id,
 create table broadcast_links (
   broadcast_id ${id} not null,
   url_hash text not null,
+  -- The hash without utm_ parameters, by which filters find the link.
+  plain_hash text not null,
   id ${id} not null,
   url text not null,
   clicks integer not null default 0,
@@ -1642,6 +1646,7 @@ create table broadcast_links (
 )${withoutRowid};
 -- GET /broadcasts/{id}/clicked-links.
 create unique index broadcast_links_order on broadcast_links (broadcast_id, id);
+create index broadcast_links_plain on broadcast_links (broadcast_id, plain_hash);
 
 -- Which links of a broadcast an email's recipient has clicked.
 create table broadcast_link_clicks (

@@ -71,6 +71,12 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
 }
 
+/** Lists the utm_ parameters that were given; the others are made from names. */
+export function utmInWords(utm: NonNullable<AnswerOf<'getBroadcast'>['utm']>): string {
+  const given = Object.entries(utm).flatMap(([name, value]) => (value === null ? [] : [`${name}=${value}`]));
+  return given.length === 0 ? 'default' : given.join(', ');
+}
+
 type Checklist = AnswerOf<'getBroadcastChecklist'>;
 
 const joinNames = (named: readonly { name: string }[]): string => named.map(({ name }) => name).join(', ');

@@ -7,6 +7,7 @@ import {
   pausedInWords,
   previewInWords,
   resumedInWords,
+  utmInWords,
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
@@ -82,6 +83,7 @@ export const broadcasts = withRemaining({
       ab: { label: 'A/B test', value: (one) => abTestInWords(one), words: (one) => abTestInWords(one, grouped) },
       rate_per_minute: 'Emails a minute',
       pool: { kind: 'text' },
+      utm: { label: 'UTM', kind: 'text', value: ({ utm }) => utm && utmInWords(utm) },
       local_time: { label: 'At the local hour', either: ['yes', ''] },
       excluded: { label: 'Excluded', shown: 'asked' },
       total: { label: 'Members', shown: 'asked' },
@@ -122,6 +124,7 @@ export const broadcasts = withRemaining({
       'ab',
       'rate_per_minute',
       'pool',
+      'utm',
       'local_time',
       'excluded',
       'total',

@@ -45,7 +45,13 @@ export {
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';
 export { createBroadcast } from './broadcasts/change-broadcast.ts';
-export { composeStepBodies, composeStepMail, countChars, readFallbacks } from './broadcasts/freeze-broadcast.ts';
+export {
+  completeUtm,
+  composeStepBodies,
+  composeStepMail,
+  countChars,
+  readFallbacks,
+} from './broadcasts/freeze-broadcast.ts';
 export {
   beginBroadcast,
   claimDueBroadcasts,

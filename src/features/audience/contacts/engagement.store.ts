@@ -3,7 +3,7 @@ import type { EmailEvent } from '../../../mail/emails/index.ts';
 import { textsIn, uuidsIn, type Executor } from '../../../platform/db/index.ts';
 import {
   ENGAGEMENTS,
-  hashLink,
+  hashPlainLink,
   type EngagementKind,
   type FilteredContact,
   type NeededFacts,
@@ -192,7 +192,7 @@ async function recordLinks(tx: Executor, events: readonly EmailEvent[]): Promise
   for (const event of events) {
     const { contact_id: contactId, team_id: teamId } = event.email;
     if (event.type !== 'email.clicked' || contactId === null || isByMachine(event)) continue;
-    const hash = hashLink(event.data.click.link);
+    const hash = hashPlainLink(event.data.click.link);
     const key = `${teamId} ${hash} ${contactId}`;
     const before = clicks.get(key)?.last_at ?? 0;
     clicks.set(key, { team_id: teamId, url_hash: hash, contact_id: contactId, last_at: Math.max(before, event.at) });
@@ -367,9 +367,9 @@ async function loadReports(
   }
   if (broadcastLinks.size === 0) return found;
   const hashes = [...new Set([...broadcastLinks.values()].flatMap((links) => [...links]))];
-  const sought = textsIn(db.dialect, 'l.url_hash', hashes);
+  const sought = textsIn(db.dialect, 'l.plain_hash', hashes);
   const clicks = await db.all<{ contact_id: string; broadcast_id: string; url_hash: string }>(
-    `select r.contact_id, r.broadcast_id, l.url_hash from broadcast_recipients r
+    `select r.contact_id, r.broadcast_id, l.plain_hash as url_hash from broadcast_recipients r
       join broadcast_link_clicks b on b.email_id = r.email_id
       join broadcast_links l on l.broadcast_id = r.broadcast_id and l.id = b.link_id
       where ${named.sql} and ${among.sql} and ${sought.sql}`,

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
+import { findAutomation } from '../automations.store.ts';
+import type { UtmParameters } from '../../../protocol/utm.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
 import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
@@ -52,6 +54,7 @@ import {
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import {
   CHARS_MAX,
+  completeUtm,
   composeStepBodies,
   countChars,
   fallbacksIn,
@@ -117,6 +120,9 @@ interface StepTexts {
   /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
   stream: SendConfig['stream'];
+  utm: SendConfig['utm'];
+  /** Name of the automation. */
+  campaign: string;
   topicId: string | null;
   properties: readonly PropertyRow[];
 }
@@ -143,13 +149,15 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 
 /** Composes the bodies of a step like those of a broadcast. */
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
-  const { template, stream, topicId, properties } = step;
+  const { template, stream, topicId, properties, campaign } = step;
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address, default_language, language_property } = team;
   const sender = [name, sender_name, postal_address, default_language, language_property];
-  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties]);
+  const given = step.utm === true ? {} : step.utm;
+  const utm = given === undefined ? null : completeUtm(given, { team, campaign });
+  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties, utm]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -160,7 +168,7 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
     { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
     [
       { html, text, template: template.content },
-      { team, properties, fallbacks },
+      { team, properties, fallbacks, utm },
       { stream, topicId },
     ],
   );
@@ -215,6 +223,8 @@ interface SendConfig {
   topic_id?: string | null;
   /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
   stream?: (typeof STREAMS)[number];
+  /** The `utm_` parameters for its links; true for those that are made from names. */
+  utm?: true | UtmParameters;
 }
 
 /**
@@ -336,7 +346,16 @@ async function composeFor(world: World, { run, use, contact, topicId }: Mail) {
   if (!template) throw notFoundInTeam(`template ${use.template.id}`);
   const { version } = template;
   const properties = await declaredProperties(db, teamId);
-  const step = { teamId, template, subject: use.subject, stream: use.stream, topicId, properties };
+  const step = {
+    teamId,
+    template,
+    subject: use.subject,
+    stream: use.stream,
+    utm: use.utm,
+    campaign: use.utm === undefined ? '' : ((await findAutomation(db, teamId, run.automation_id))?.name ?? ''),
+    topicId,
+    properties,
+  };
   const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
   const from = use.from ?? version.from ?? '';
   const sender = parseMailbox(from);

@@ -143,6 +143,8 @@ export interface BroadcastContent {
   rate_per_minute: number | null;
   /** Pool of the settings that its mail leaves by; null if their conditions decide. */
   pool: string | null;
+  /** JSON of the `utm_` parameters for its links, without those that are made from names; null for none. */
+  utm: string | null;
   /** 1 if it is sent to each contact at its local hour. */
   local_time: number;
   /** JSON of an `AbTest`: other subjects to try. */
@@ -232,6 +234,7 @@ const CONTENT = [
   'template_id',
   'rate_per_minute',
   'pool',
+  'utm',
   'local_time',
   'ab_test',
 ] as const;

@@ -37,6 +37,7 @@ import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
 import { contactZones } from './send-time.ts';
+import type { UtmParameters } from '../../../protocol/utm.ts';
 
 type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
 
@@ -135,6 +136,7 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
+    utm: presentUtm(row),
     local_time: row.local_time === 1,
     waiting_reason: waitsFor,
     next_at:
@@ -144,6 +146,19 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     failed_reason: row.failed_reason,
     counts,
   };
+}
+
+/** Presents the `utm_` parameters; those that are null are made from names when it is sent. */
+function presentUtm({ utm }: Pick<BroadcastRow, 'utm'>) {
+  if (utm === null) return null;
+  const {
+    source = null,
+    medium = null,
+    campaign = null,
+    term = null,
+    content = null,
+  } = JSON.parse(utm) as UtmParameters;
+  return { source, medium, campaign, term, content };
 }
 
 const NOTHING_CAME: BroadcastCounts = {
