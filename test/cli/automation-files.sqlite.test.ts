@@ -42,7 +42,9 @@ describe('rasket automations init', () => {
       const commands = commandsIn(text);
       expect(commands.length).toBeGreaterThanOrEqual(5);
       for (const command of commands) {
-        const { code, stderr } = await desk.type(`${command} --data data`);
+        const { code, stderr } = await desk.type(
+          `${command.replace('@example.com>', '@playground.test>')} --data data`,
+        );
         // Two of the files need the same event or property.
         if (!/already (exists|declared)/.test(stderr))
           expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
@@ -80,7 +82,7 @@ describe('rasket automations init', () => {
   it('names the kinds for an unknown one', async () => {
     const { code, stderr } = await rasket('automations', 'init', 'nothing');
     expect([code, stderr]).toEqual([
-      2,
+      64,
       expect.stringContaining('kind must be one of welcome, cart, win-back, birthday'),
     ]);
   });
@@ -135,12 +137,12 @@ describe('an automation from files', () => {
   ])('is refused by %j before a server is called', async (text, message) => {
     desk.write('wrong.yaml', text);
     const { code, stderr } = await rasket('automations', 'create', '--file', 'wrong.yaml');
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect([code, stderr]).toEqual([64, expect.stringContaining(message)]);
   });
 
   it('is refused without a name and a file', async () => {
     const { code, stderr } = await rasket('automations', 'create', '--steps', '[]', '--connections', '[]');
-    expect([code, stderr]).toEqual([2, expect.stringContaining("missing required argument 'name', or --file")]);
+    expect([code, stderr]).toEqual([64, expect.stringContaining("missing required argument 'name', or --file")]);
   });
 
   it('reports a YAML error in a file of steps with its kind', async () => {
@@ -154,6 +156,6 @@ describe('an automation from files', () => {
       '--connections',
       '[]',
     );
-    expect([code, stderr]).toEqual([2, expect.stringContaining('the steps is not valid YAML')]);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('the steps is not valid YAML')]);
   });
 });

@@ -28,6 +28,7 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
     old.pragma('journal_mode = DELETE');
     old.pragma('auto_vacuum = NONE');
     old.exec('vacuum');
+    const compact = fs.statSync(file).size;
     old.exec('create table ballast (text text)');
     for (let rows = 0; rows < 1000; rows++) old.prepare('insert into ballast values (?)').run('x'.repeat(10_000));
     old.exec('drop table ballast');
@@ -42,7 +43,9 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
       stderr: '',
       stdout: expect.stringMatching(`rasket\\.db had ${inMb(before)} and has ${inMb(after)} now\\.\n$`),
     });
-    expect(after).toBeLessThan(before / 5);
+    expect(before).toBeGreaterThan(compact + 10_000_000);
+    // Files that can shrink have a map of their pages as well.
+    expect(after).toBeLessThan(compact * 1.02);
     const made = new Sqlite(file);
     expect(made.pragma('auto_vacuum', { simple: true })).toBe(2);
     made.close();

@@ -213,7 +213,7 @@ describe('the audience screens of the console', () => {
     await seat.sees('column must be a field and a column');
     await seat.press('C-u');
     await seat.type('email=Mail, first_name=Name, first');
-    await fill('', 'seats:number=Plätze', '', '', `${news.id}=opt_out`);
+    await fill('', 'seats:number=Plätze', '', '', '', '', `${news.id}=opt_out`);
     await seat.press('C-s');
     await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1));
     await scene.settled();

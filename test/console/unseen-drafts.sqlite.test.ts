@@ -34,11 +34,11 @@ async function go(name: string): Promise<void> {
 it('the console does not publish a template that an app changed while the person was asked', async () => {
   const path = await create('/templates', { name: 'Receipt', subject: 'Thanks', html: '<p>Mine.</p>' });
   await go('templates');
-  await screen.sees(/^› Receipt/m);
+  await screen.sees(/^› .*Receipt/m);
   await screen.press('p');
   await screen.sees(/Publish the current content/);
   await change(path, { html: '<p>EVIL</p>' });
-  await screen.press('Enter');
+  await screen.press('y');
   await screen.sees('was changed after it was read');
   expect((await stage.desk.call('GET', path)).body.status).toBe('draft');
 });
@@ -48,9 +48,10 @@ it('the console does not send a broadcast that an app changed while the person f
   await go('broadcasts');
   await screen.sees(/^› November/m);
   await screen.press('s');
-  await screen.sees(/send .*broadcast/i);
+  await screen.sees(/send a draft to its segment/);
   await change(path, { html: '<p>EVIL</p>' });
-  await screen.press('Enter');
+  // The form has two fields.
+  await screen.press('Enter', 'Enter');
   await screen.sees('was changed after it was read');
   expect((await stage.desk.call('GET', path)).body.status).toBe('draft');
 });

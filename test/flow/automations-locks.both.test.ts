@@ -88,7 +88,11 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
   });
 
   /** Holds what an event of an email holds first; when the change waits or is done, the event goes on to the contact. */
-  async function besideEventOfEmail(automation: string, contact: string, change: () => Promise<unknown>): Promise<void> {
+  async function besideEventOfEmail(
+    automation: string,
+    contact: string,
+    change: () => Promise<unknown>,
+  ): Promise<void> {
     await scene.app.world.db.tx(async (tx) => {
       await tx.get('select id from automations where id = ? for share', [automation]);
       let isDone = false;

@@ -17,6 +17,8 @@ const ON_SQLITE_ALONE: Record<string, string> = {
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/features/audience/contacts/audience.store.ts buildEndQuery':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
+  'src/features/audience/contacts/engagement.store.ts moveForwardOnSqlite':
+    'PostgreSQL moves all rows forward in one statement, in moveForwardOnPg',
   'src/mail/emails/search-blocks.store.ts formatGrams': 'words of FTS5; PostgreSQL has an index of integers',
   'src/features/inbox/store/search.store.ts formatGrams': 'words of FTS5; PostgreSQL has an index of integers',
 };

@@ -12,7 +12,7 @@ export function addAutomationCommands(program: Command): void {
       create: {
         description:
           'Create an automation, which is disabled unless --status says otherwise. Steps and connections are JSON, or YAML in a file with that ending; the API reference lists the types of steps and the fields of each config.\n\n' +
-          'With --file, everything is read from one file, such as one that rasket automations init writes; options replace its fields.',
+          'With --file, everything is read from one file, such as a starting file of the command init; options replace its fields.',
         add: addFile,
         run: async (...call) => (await import('./write-from-file.ts')).runCreate(...call),
       },

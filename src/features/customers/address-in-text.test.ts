@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { eraseFromHead, findCommonPart, replaceAddress, replaceInJson } from './address-in-text.ts';
+import {
+  eraseFromHead,
+  findCommonPart,
+  hasAddress,
+  replaceAddress,
+  replaceInJson,
+  replaceInText,
+} from './address-in-text.ts';
 
 const E = 'erased@erased.invalid';
 
@@ -61,6 +68,46 @@ describe('replaceInJson', () => {
       n: 1.5,
       said: `no ${E}`,
     });
+  });
+});
+
+describe('an address in another notation', () => {
+  it.each([
+    ['a part of a path', '/contacts/al%40example.org/topics', '/contacts/erased%40erased.invalid/topics'],
+    [
+      'a URL beside a stray percent sign',
+      '100% off: https://a.example/?e=Al%40example.org&x=1',
+      `100% off: https://a.example/?e=erased%40erased.invalid&x=1`,
+    ],
+    [
+      'a URL within a URL',
+      'https://a.example/?to=https%3A%2F%2Fb.example%2F%3Fe%3Dal%40example.org',
+      'https://a.example/?to=https%3A%2F%2Fb.example%2F%3Fe%3Derased%40erased.invalid',
+    ],
+    [
+      'a link within JSON',
+      JSON.stringify({ html: '<a href="/?e=al%40example.org">' }),
+      JSON.stringify({ html: '<a href="/?e=erased%40erased.invalid">' }),
+    ],
+    ['escapes of JSON', '{"to":"\\u0061l\\u0040example.org"}', `{"to":"${E}"}`],
+  ])('is found and replaced in %s', (_, text, expected) => {
+    expect(hasAddress(text, 'al@example.org')).toBe(true);
+    expect(replaceInText(text, 'al@example.org')).toBe(expected);
+  });
+
+  it.each([
+    '/contacts/hal%40example.org',
+    '/?e=al%40example.org.uk',
+    '{"to":"h\\u0061l@example.org"}',
+    '%E0%A4%A',
+    '\\',
+  ])('is not found in %s', (text) => {
+    expect(hasAddress(text, 'al@example.org')).toBe(false);
+    expect(replaceInText(text, 'al@example.org')).toBe(text.startsWith('{') ? '{"to":"hal@example.org"}' : text);
+  });
+
+  it('is searched for in a text of a megabyte without delimiters', () => {
+    expect(hasAddress(`${'a'.repeat(1_000_000)}%`, 'al@example.org')).toBe(false);
   });
 });
 

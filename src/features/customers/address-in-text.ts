@@ -66,15 +66,58 @@ function listQuoted(text: string): string[] {
   return [];
 }
 
+/** A part of a text that no delimiter of URLs, quotes or space divides. */
+const PART_OF_URL = /[^\s"'<>\\/?&=#]+/g;
+
+/** Replaces an address in a text that may be a URL or contain some, percent-encoded or not. */
+export function replaceInUrls(text: string, emailKey: string): string {
+  const plain = replaceAddress(text, emailKey);
+  if (!plain.includes('%')) return plain;
+  return plain.replace(PART_OF_URL, (part) => {
+    const decoded = decodePart(part);
+    const replaced = replaceAddress(decoded, emailKey);
+    return replaced === decoded ? part : encodeURIComponent(replaced);
+  });
+}
+
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Replaces an address in a text, and the whole text if it is a mailbox with the address, so that its name goes too. */
 export const replaceMailbox = (text: string, emailKey: string): string =>
-  isAddress(text, emailKey) ? ERASED : replaceAddress(text, emailKey);
+  isAddress(text, emailKey) ? ERASED : replaceInUrls(text, emailKey);
 
 /** Replaces mailboxes with the address in every text of a JSON document. */
 export const replaceInJson = (json: string, emailKey: string): string =>
   JSON.stringify(
     JSON.parse(json, (_, value: unknown) => (typeof value === 'string' ? replaceMailbox(value, emailKey) : value)),
   );
+
+/** Replaces an address in a text that may be JSON. */
+export function replaceInText(text: string, emailKey: string): string {
+  try {
+    return replaceInJson(text, emailKey);
+  } catch {
+    return replaceInUrls(text, emailKey);
+  }
+}
+
+/** Reports whether a text has the address in any of its spellings, also percent-encoded or escaped in JSON. */
+export const hasAddress = (text: string, emailKey: string): boolean =>
+  replaceInUrls(text, emailKey) !== text || (text.includes('\\') && hasEscaped(text, emailKey));
+
+function hasEscaped(json: string, emailKey: string): boolean {
+  try {
+    return replaceInJson(json, emailKey) !== JSON.stringify(JSON.parse(json));
+  } catch {
+    return false;
+  }
+}
 
 /**
  * Returns a text that all spellings of an address contain, for databases that only know the letter case of ASCII; empty

@@ -5,7 +5,16 @@ import { openContent } from '../../mail/contents/index.ts';
 import { eraseEvents, eraseOfEndpoints } from '../../mail/events/index.ts';
 import { importBlob, importsWithFile, removeImportFile } from '../audience/index.ts';
 import { listToldEvents } from '../webhooks/index.ts';
-import { ERASED, findCommonPart, isAddress, replaceAddress, replaceInJson, replaceMailbox } from './address-in-text.ts';
+import {
+  ERASED,
+  findCommonPart,
+  isAddress,
+  replaceAddress,
+  replaceInJson,
+  replaceInText,
+  replaceInUrls,
+  replaceMailbox,
+} from './address-in-text.ts';
 import {
   changeRows,
   eraseParticipant,
@@ -18,7 +27,7 @@ import {
   unsentDrafts,
   valuesOfImports,
 } from './erased-mail.store.ts';
-import { eachRowWith, hasAddress, type ErasureCounts } from './erasure-report.ts';
+import { eachRowWith, isInRow, type ErasureCounts } from './erasure-report.ts';
 import { findShape, loadShapes } from './team-rows.store.ts';
 
 export interface Erasing {
@@ -198,22 +207,9 @@ const eraseCaptured = (erasing: Erasing): Promise<void> =>
 async function eraseLinks(erasing: Erasing): Promise<void> {
   const { store, teamId, emailKey } = erasing;
   for (const { url, ...key } of await searchLinks(store.db, { teamId, text: findCommonPart(emailKey) })) {
-    const replaced = replaceInUrl(url, emailKey);
+    const replaced = replaceInUrls(url, emailKey);
     if (replaced === url) continue;
     await store.db.tx((tx) => change(tx, erasing, { table: 'broadcast_links', key }, { url: replaced }));
-  }
-}
-
-/** Replaces an address in a URL, percent-encoded or not. */
-function replaceInUrl(url: string, emailKey: string): string {
-  const plain = replaceAddress(url, emailKey);
-  if (!plain.includes('%')) return plain;
-  try {
-    const decoded = decodeURIComponent(plain);
-    const replaced = replaceAddress(decoded, emailKey);
-    return replaced === decoded ? plain : encodeURI(replaced);
-  } catch {
-    return plain;
   }
 }
 
@@ -226,22 +222,15 @@ async function eraseApprovals(erasing: Erasing): Promise<void> {
   const shape = findShape(await loadShapes(store.db), 'approvals');
   const rows = await searchTeamTable(store.db, shape, { teamId, text: findCommonPart(emailKey) });
   for (const row of rows) {
-    if (WAITING.includes(String(row.status)) || !hasAddress(row, emailKey)) continue;
-    const texts = ['call', 'about', 'result', 'error'].map((name) => [name, replaceInText(row[name], emailKey)]);
+    if (WAITING.includes(String(row.status)) || !isInRow(row, emailKey)) continue;
+    const texts = ['call', 'about', 'result', 'error'].map((name) => [name, replaceInValue(row[name], emailKey)]);
     const at = { table: 'approvals', key: { id: row.id ?? null } };
     await store.db.tx((tx) => change(tx, erasing, at, Object.fromEntries(texts) as Row));
   }
 }
 
-/** Replaces an address in a text that may be JSON; null stays null. */
-function replaceInText(text: unknown, emailKey: string): string | null {
-  if (typeof text !== 'string') return null;
-  try {
-    return replaceInJson(text, emailKey);
-  } catch {
-    return replaceAddress(text, emailKey);
-  }
-}
+const replaceInValue = (value: unknown, emailKey: string): string | null =>
+  typeof value === 'string' ? replaceInText(value, emailKey) : null;
 
 /**
  * Replaces the address in events that are no email's: of suppressions, of inboxes. An event that tells endpoints which
@@ -254,7 +243,7 @@ const eraseOtherEvents = (erasing: Erasing): Promise<void> =>
       const isTold = type === 'contact.deleted' && (await listToldEvents(tx, teamId, [String(id)])).size > 0;
       if (isTold) return;
       const at = { table: 'events', key: { id } };
-      const erasedData = type === 'contact.deleted' ? stripContact(String(data)) : replaceInText(data, emailKey);
+      const erasedData = type === 'contact.deleted' ? stripContact(String(data)) : replaceInValue(data, emailKey);
       await change(tx, erasing, at, { data: erasedData });
       await eraseOfEndpoints.call(tx, teamId, [String(id)]);
     });
@@ -288,17 +277,10 @@ const eraseLogs = (erasing: Erasing): Promise<void> =>
       const { store, teamId, emailKey } = erasing;
       const at = { table: 'request_logs', key: { team_id: teamId, id } };
       const values = {
-        endpoint: replaceInPath(String(endpoint), emailKey),
-        request_body: replaceInText(request, emailKey),
-        response_body: replaceInText(response, emailKey),
+        endpoint: replaceInUrls(String(endpoint), emailKey),
+        request_body: replaceInValue(request, emailKey),
+        response_body: replaceInValue(response, emailKey),
       };
       await store.db.tx((tx) => change(tx, erasing, at, values));
     },
   );
-
-/** Replaces an address that is a part of a path, percent-encoded or not. */
-const replaceInPath = (path: string, emailKey: string): string =>
-  path
-    .split('/')
-    .map((part) => replaceInUrl(part, emailKey))
-    .join('/');

@@ -5,7 +5,7 @@ import { firstIdAt } from '../../platform/ids.ts';
 import type { Store } from '../../platform/store.ts';
 import { countConfirmationMails, countConsentsOfEmail } from '../audience/index.ts';
 import { countErasedRecipients } from '../campaigns/index.ts';
-import { findCommonPart, replaceAddress } from './address-in-text.ts';
+import { findCommonPart, hasAddress } from './address-in-text.ts';
 import { searchRows, searchTeamTable, SEARCHED, type SearchedTable } from './erased-mail.store.ts';
 import { HASHED_TABLES, KEPT_TABLES_OF_PERSON, NOT_SEARCHED } from './person-tables.ts';
 import { findShape, loadShapes } from './team-rows.store.ts';
@@ -90,7 +90,7 @@ async function countInTables({ store, teamId, emailKey }: Person, tables: readon
   const counted: Kept = [];
   for (const table of tables) {
     const rows = await searchTeamTable(store.db, findShape(shapes, table), { teamId, text });
-    const holding = rows.filter((row) => hasAddress(row, emailKey)).length;
+    const holding = rows.filter((row) => isInRow(row, emailKey)).length;
     counted.push({ table, rows: holding, reason: KEPT_TABLES_OF_PERSON[table] ?? '' });
     await nextTurn();
   }
@@ -98,8 +98,8 @@ async function countInTables({ store, teamId, emailKey }: Person, tables: readon
 }
 
 /** Reports whether a text of a row has the address, in any of its spellings. */
-export const hasAddress = (row: Row, emailKey: string): boolean =>
-  Object.values(row).some((value) => typeof value === 'string' && replaceAddress(value, emailKey) !== value);
+export const isInRow = (row: Row, emailKey: string): boolean =>
+  Object.values(row).some((value) => typeof value === 'string' && hasAddress(value, emailKey));
 
 /** Reads all rows of a team's table in whose texts the address is. */
 export async function eachRowWith(
@@ -110,7 +110,7 @@ export async function eachRowWith(
   const text = findCommonPart(emailKey);
   for (let afterId: string | undefined = firstIdAt(0); afterId !== undefined;) {
     const { rows, lastId } = await searchRows(store.db, table, { teamId, afterId, text });
-    for (const row of rows) if (hasAddress(row, emailKey)) await visit(row);
+    for (const row of rows) if (isInRow(row, emailKey)) await visit(row);
     afterId = lastId;
     await nextTurn();
   }

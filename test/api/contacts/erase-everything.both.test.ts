@@ -42,8 +42,9 @@ interface Report {
 
 const erase = async (): Promise<Report> => {
   const report = await call('POST', '/contacts/erase', { email: ADA, with_mail: true });
-  // Requests are logged, and endpoints are told, after the response.
+  // Requests are logged, and endpoints are told, after the response; listing the log waits for it.
   await scene.settled();
+  await call('GET', '/logs');
   return report;
 };
 
@@ -75,6 +76,10 @@ async function spread(): Promise<void> {
   await call('DELETE', `/suppressions/${ADA}`);
   await call('POST', '/suppressions', { email: ADA });
   await call('GET', `/contacts/${encodeURIComponent(ADA)}`);
+  // Only the log of requests has these, percent-encoded in a path, and in a link within JSON.
+  await scene.api('GET', `/segments/${encodeURIComponent(ADA)}`, { key: team.key });
+  const html = `<a href="https://example.com/100%?e=${encodeURIComponent(ADA)}">Order</a>`;
+  await scene.api('POST', '/templates', { key: team.key, body: { name: '', html } });
   await call('PATCH', `/contacts/${ADA}`, { last_name: 'Lovelace', unsubscribed: true });
   await call('POST', '/segments', { name: 'Ada', filter: { field: 'email', op: 'eq', value: ADA } });
   for (const rows of [`email,note\n${ADA},x\n`, `email,note\n${BOB},write to ${ADA}\n`, `email,seats\nnobody,${ADA}\n`])

@@ -133,13 +133,13 @@ class DatesOfAutomation {
     if (now?.status !== 'enabled' || Number(now.dates_done_at) !== Number(before)) throw new Changed();
     const at = this.#world.clock.now();
     const occursOn = formatDay(day);
-    const rows = contacts.map((contact): OccurrenceRow => ({
+    const rows = [...there].map((contactId): OccurrenceRow => ({
       automation_id: id,
-      contact_id: contact.id,
+      contact_id: contactId,
       occurs_on: occursOn,
       created_at: at,
     }));
-    const added = await addOccurrences(tx, teamId, rows);
+    const added = await addOccurrences(tx, rows);
     const payload = buildPayload(text, day);
     const enrolments = added.map((row) => ({
       teamId,
