@@ -85,6 +85,30 @@ describe('a broadcast to a topic with quiet hours', () => {
   });
 });
 
+it('a broadcast at a local hour that is quiet reaches each contact once, after its quiet hours', async () => {
+  await using scene = await startScene({ startAt: '2026-11-30T10:00:00Z' });
+  const { campaign, topicId } = await campaignWithTopic(scene);
+  await addContacts(campaign, { berlin: 'Europe/Berlin', york: 'America/New_York', none: null });
+  const id = await campaign.broadcast({
+    subject: 'Evening',
+    topic_id: topicId,
+    scheduled_at: '2026-11-30T22:00:00Z',
+    local_time: true,
+  });
+  // The last of them has its hour at 03:00 UTC, and its quiet hours end at 13:00.
+  for (let hour = 0; hour < 20; hour++) {
+    scene.clock.advance(HOUR);
+    await scene.settled();
+  }
+  expect(names(scene, 'Evening')).toEqual([]);
+  for (let hour = 0; hour < 10; hour++) {
+    scene.clock.advance(HOUR);
+    await scene.settled();
+  }
+  expect(names(scene, 'Evening')).toEqual(['berlin', 'none', 'york']);
+  expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 3 });
+});
+
 describe('mail with a topic that has quiet hours', () => {
   let scene: Scene;
   beforeAll(async () => {
