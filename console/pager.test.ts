@@ -129,3 +129,31 @@ it('a late response to an earlier request does not undo a later one', async () =
   await look;
   expect(pager.rows).toEqual(ids.slice(-PAGE));
 });
+
+it('a refresh drops the last rows of a list that no longer has them', async () => {
+  const { ids, ask } = createList(30);
+  const pager = new Pager(ask, false);
+  await pager.refresh(signal);
+  ids.splice(25);
+  await pager.refresh(signal);
+  expect(pager.rows).toEqual(ids);
+});
+
+it('a refresh shows a row once that has moved from the end of a list to its beginning', async () => {
+  const { ids } = createList(2 * PAGE);
+  /** Threads are in the order of their newest email, so that an answer moves a thread to the beginning. */
+  const order = [...ids];
+  const askInOrder = ({ limit, after }: PageQuery) => {
+    const from = after === undefined ? 0 : order.findIndex(({ id }) => id === after) + 1;
+    return Promise.resolve({ data: order.slice(from, from + limit), has_more: order.length > from + limit });
+  };
+  for (const count of [20, 2 * PAGE]) {
+    order.splice(0, order.length, ...ids.slice(0, count));
+    const pager = new Pager(askInOrder, false);
+    await pager.refresh(signal);
+    await pager.behind(signal);
+    order.unshift(...order.splice(-1));
+    await pager.refresh(signal);
+    expect(pager.rows).toEqual(order);
+  }
+});

@@ -46,10 +46,14 @@ export class Pager<Row extends { id: string }> {
     const page = await this.#page(query, signal);
     if (!page) return;
     const { data, hasMore } = page;
-    const before = first === undefined ? [] : this.rows.slice(0, this.rows.indexOf(first) + 1);
+    const reloaded = new Set(data.map(({ id }) => id));
+    // A row that moved, such as a thread with a new email, must not appear at its earlier place as well.
+    const known = this.rows.filter(({ id }) => !reloaded.has(id));
+    const before = first === undefined ? [] : known.slice(0, known.indexOf(first) + 1);
     const last = data.at(-1);
     const end = last ? this.rows.findIndex(({ id }) => id === last.id) : -1;
-    const kept = end === -1 ? [] : this.rows.slice(end + 1);
+    // Rows after the last one of the list are gone.
+    const kept = end === -1 || !hasMore ? [] : this.rows.slice(end + 1).filter(({ id }) => !reloaded.has(id));
     this.rows = [...before, ...data, ...kept];
     if (kept.length === 0) this.hasBehind = hasMore;
     if (first === undefined) this.#isFirst();

@@ -1740,7 +1740,9 @@ create table automations (
   -- The property whose dates start it, JSON of when they do so, and the time until which that was done.
   trigger_property_id ${id},
   trigger_date text,
-  dates_done_at bigint
+  dates_done_at bigint,
+  -- The name of the app that wrote it or changed it last; null if no app did.
+  changed_by_app text
 );
 -- Those whose dates are to be looked up, the longest ago first.
 create index automations_dates on automations (dates_done_at) where dates_done_at is not null and status = 'enabled' and deleted_at is null;

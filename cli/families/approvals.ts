@@ -68,6 +68,7 @@ function messageText(message: Message): string {
     Template: kind === 'template' ? '' : (message.template ?? ''),
     Alias: message.alias ?? '',
     Headers: message.headers.map(({ name: header, value }) => `${header}: ${value}`).join(' / '),
+    Options: message.options.map(({ name: option, value }) => `${option}: ${value}`).join(' / '),
     'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),

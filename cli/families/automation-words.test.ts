@@ -12,6 +12,7 @@ const automation = (graph: Graph, runs: Partial<Automation['runs']> = {}): Autom
   status: 'enabled',
   reentry: 'always',
   exit_on: [],
+  changed_by_app: null,
   created_at: '',
   updated_at: '',
   ...graph,

@@ -13,6 +13,7 @@ const fields: FieldsOf<'listAutomations' | 'getAutomation'> = {
   status: { tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain') },
   reentry: { label: 'Re-entry', shown: 'wide' },
   exit_on: { label: 'Ends on', shown: 'wide', words: ({ exit_on: names }) => names.join(', ') },
+  changed_by_app: 'Written by app',
 };
 
 export const automations = withRemaining({
@@ -20,10 +21,23 @@ export const automations = withRemaining({
   list: declareList('listAutomations', {
     fields,
     columns: ['id', 'name', 'status', 'reentry', 'exit_on', 'created_at', 'updated_at'],
+    wide: ['changed_by_app'],
   }),
   get: declareDetail('getAutomation', {
     fields: { ...fields, connections: { shown: 'asked' }, runs: { value: runsInWords }, steps: { value: drawGraph } },
-    columns: ['id', 'name', 'status', 'reentry', 'exit_on', 'created_at', 'updated_at', 'connections', 'runs', 'steps'],
+    columns: [
+      'id',
+      'name',
+      'status',
+      'reentry',
+      'exit_on',
+      'changed_by_app',
+      'created_at',
+      'updated_at',
+      'connections',
+      'runs',
+      'steps',
+    ],
   }),
   actions: [
     declareAction('createAutomation', { warn: adviseWarnings }),

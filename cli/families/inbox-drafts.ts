@@ -16,9 +16,10 @@ const more = ['cc', 'bcc', 'thread_id', 'reply_to_email_id', 'attachments'] as c
 export const inboxDrafts = withRemaining({
   summary: 'manage the drafts of an inbox',
   list: declareList('listInboxDrafts', {
-    fields,
-    columns,
-    wide: ['changed_by_app', 'snippet'],
+    fields: { ...fields, snippet: 'Text' },
+    // A reply has neither recipients nor a subject of its own; its text shows which one it is.
+    columns: ['id', 'type', 'to', 'subject', 'snippet', 'updated_at'],
+    wide: ['changed_by_app'],
     asked: more,
     empty: 'There are no drafts.',
   }),

@@ -263,7 +263,11 @@ describe('times within the same minute', () => {
       two('created_at', { type: 'email.sent', status: 'failed' }),
     ],
     ['the attempts at an event', webhookAttempts.list, two('sent_at', { attempt_number: 1 })],
-    ['the activity of a contact', contactActivity.list, two('created_at', { type: 'email.opened' })],
+    [
+      'the activity of a contact',
+      contactActivity.list,
+      two('created_at', { type: 'email.opened', source: null, actor: null }),
+    ],
     ['requests', logs.list, two('created_at', { response_status: 200, method: 'GET', endpoint: '/emails' })],
     ['changes', audit.list, two('created_at', { action: 'api_key.created', actor })],
   ])('show their seconds in %s', (_, { columns }: { columns: Fields }, rows) => {

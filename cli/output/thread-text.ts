@@ -5,7 +5,10 @@ import { formatTime } from './time.ts';
 
 /** The content of these elements is no text. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template', 'svg']);
-const BREAKS = new Set(['br', 'p', 'div', 'tr', 'li', 'table', 'ul', 'ol', 'pre', 'hr', 'h1', 'h2', 'h3', 'h4']);
+const BREAKS = new Set(['br', 'p', 'table', 'ul', 'ol', 'pre', 'hr', 'h1', 'h2', 'h3', 'h4']);
+/** These begin and end a line, without a blank line between two of them. */
+const LINES = new Set(['div', 'tr', 'li']);
+const LIST_MARK = '- ';
 const NAMES: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -35,6 +38,21 @@ const QUOTE_MARKS_MAX = 30;
  */
 export function textOfHtml(html: string): string {
   const parts: string[] = [];
+  /** True if there is no text, or only the mark of a list, on the current line. */
+  let isAtStart = true;
+  let isMarked = false;
+  const add = (part: string): void => {
+    parts.push(part);
+    const blank = part.slice(part.lastIndexOf('\n') + 1).trim() === '';
+    if (blank && !part.includes('\n')) return;
+    isAtStart = blank;
+    isMarked = false;
+  };
+  const mark = (): void => {
+    add(isAtStart && !isMarked ? LIST_MARK : `\n${LIST_MARK}`);
+    isAtStart = true;
+    isMarked = true;
+  };
   /** The levels of quotes, with the number of parts before each. */
   const quotes: { from: number; depth: number }[] = [{ from: 0, depth: 0 }];
   const links: { href: string; from: number }[] = [];
@@ -42,7 +60,7 @@ export function textOfHtml(html: string): string {
   while (at < html.length) {
     const open = html.indexOf('<', at);
     const end = open === -1 ? html.length : open;
-    if (end > at) parts.push(decode(html.slice(at, end).replaceAll(/\s+/g, ' ')));
+    if (end > at) add(decode(html.slice(at, end).replaceAll(/\s+/g, ' ')));
     if (open === -1) break;
     if (html.startsWith('<!--', open)) {
       at = indexAfter(html, '-->', open + 4);
@@ -54,13 +72,14 @@ export function textOfHtml(html: string): string {
     const isEnd = tag.startsWith('/');
     if (HIDDEN.has(name) && !isEnd) at = indexAfterEndTag(html, name, at);
     else if (name === 'a') link(parts, links, isEnd ? undefined : (attribute(tag, 'href') ?? ''));
-    else if (name === 'img') parts.push(formatAlt(attribute(tag, 'alt')));
+    else if (name === 'img') add(formatAlt(attribute(tag, 'alt')));
     else if (name === 'blockquote') {
-      parts.push('\n');
+      add('\n');
       const depth = Math.max(0, (quotes.at(-1)?.depth ?? 0) + (isEnd ? -1 : 1));
       quotes.push({ from: parts.length, depth });
-    } else if (BREAKS.has(name)) parts.push(name === 'li' && !isEnd ? '\n- ' : '\n');
-    else if ((name === 'td' || name === 'th') && isEnd) parts.push('  ');
+    } else if (name === 'li' && !isEnd) mark();
+    else if (LINES.has(name) ? !isAtStart : BREAKS.has(name) && !isMarked) add('\n');
+    else if ((name === 'td' || name === 'th') && isEnd) add('\t');
   }
   return quotes
     .map(({ from, depth }, at) => quoteLines(tidy(parts.slice(from, quotes[at + 1]?.from).join('')), depth))
@@ -115,7 +134,7 @@ const decode = (text: string): string =>
 const tidy = (text: string): string =>
   text
     .split('\n')
-    .map((line) => line.replaceAll(/[ \u00A0]+/g, ' ').trim())
+    .map((line) => line.trim().replaceAll(/[ \u00A0\t]+/g, (blanks) => (blanks.includes('\t') ? '  ' : ' ')))
     .join('\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();

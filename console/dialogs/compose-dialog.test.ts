@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { unstyled } from '../draw/text.ts';
 import { ComposeDialog, completePath, EMPTY_EMAIL, type WrittenEmail } from './compose-dialog.ts';
 
 const REPLY = ['cc', 'bcc', 'subject', 'files'] as const;
@@ -16,7 +17,14 @@ const write = (text = '', fields: readonly ('to' | (typeof REPLY)[number])[] = R
     };
   const head = (): string[] => ['To: ada@example.org'];
   const below = ['-- ', 'Grace', '> Where is it?'];
-  const input = { title: 'Answer', head, below, fields, written: { ...EMPTY_EMAIL, text } };
+  const input = {
+    title: 'Answer',
+    head,
+    below,
+    subject: 'Re: Where is it?',
+    fields,
+    written: { ...EMPTY_EMAIL, text },
+  };
   const dialog = new ComposeDialog({
     ...input,
     send: hear('send'),
@@ -135,4 +143,27 @@ it('the editor and the templates get the composer, which does nothing with keys 
   dialog.replace('new\ntext');
   type('!');
   expect(dialog.text).toBe('new\ntext!');
+});
+
+it('the editor shows the subject that is sent if none is typed, and says at 80 columns how to save a draft', () => {
+  const { dialog, type } = write('Hello.');
+  type('tab');
+  expect(dialog.draw(60, 30).map(unstyled)).toContain('Subject: Re: Where is it?');
+  type('tab', 'tab', 'x');
+  expect(dialog.draw(60, 30).map((line) => unstyled(line).trimEnd())).toContain('Subject: x');
+  type('tab', 'tab');
+  const [first, second, third, draft] = dialog.keys.split('   ');
+  expect(draft).toBe('ctrl-d draft');
+  expect([first, second, third, draft, 'esc set aside'].join('   ').length).toBeLessThan(79);
+});
+
+it('the editor takes no keys while a draft is loaded, and continues it then', () => {
+  const { dialog, heard, type } = write();
+  dialog.isAsking = true;
+  type('x');
+  dialog.paste('y');
+  expect(dialog.draw(60, 30).map(unstyled)).toEqual(['Loading the draft …']);
+  dialog.begin({ ...EMPTY_EMAIL, text: 'Later.', cc: 'bob@example.org' });
+  type('!', 'ctrl-d');
+  expect(heard).toEqual(['keep: Later.! cc=bob@example.org']);
 });

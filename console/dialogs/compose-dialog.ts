@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { clean, measureWidth } from '../../cli/output/index.ts';
+import { clean, measureWidth, shorten } from '../../cli/output/index.ts';
 import { faint, wrap } from '../draw/text.ts';
 import { inOneLine, type Dialog } from './dialog.ts';
 import { LineEdit } from './line-edit.ts';
@@ -31,6 +31,8 @@ interface Compose {
   head: () => readonly string[];
   /** The signature and the quote, which the server puts below the text. */
   below: readonly string[];
+  /** The subject that the server chooses if none is typed. */
+  subject: string;
   /** The fields in their order. Recipients are typed first if `to` is one of them. */
   fields: readonly Field[];
   written: WrittenEmail;
@@ -68,6 +70,8 @@ export class ComposeDialog implements Dialog, Composer {
   #fault = '';
   /** What is under way; keys do nothing until it is done. */
   #doing = '';
+  /** True while the draft that it continues is being loaded. */
+  isAsking = false;
 
   constructor(input: Compose) {
     this.title = input.title;
@@ -85,6 +89,13 @@ export class ComposeDialog implements Dialog, Composer {
     this.replace(written.text);
   }
 
+  /** Fills in what is continued, once it is loaded. */
+  begin(written: WrittenEmail): void {
+    this.isAsking = false;
+    for (const field of this.#input.fields) this.#edits[field].set(written[field]);
+    this.replace(written.text);
+  }
+
   get #line(): string[] {
     return this.#lines[this.#row] ?? [];
   }
@@ -94,11 +105,12 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   get keys(): string {
-    const draft = this.#input.keep ? ['ctrl-d save as a draft'] : [];
+    if (this.isAsking) return 'esc cancel';
+    const draft = this.#input.keep ? ['ctrl-d draft'] : [];
     if (this.#field === 'files') return 'tab complete the path   ↑↓ other fields   ctrl-s send   esc set aside';
     if (this.#field !== undefined) return ['tab ↑↓ other fields', 'ctrl-s send', ...draft, 'esc set aside'].join('   ');
     const others = `tab ${LABELS[this.#input.fields[0] ?? 'cc']} … files`;
-    return ['ctrl-s send', others, 'ctrl-t template', 'ctrl-x editor', ...draft, 'esc set aside'].join('   ');
+    return ['ctrl-s send', others, 'ctrl-t template', ...draft, 'ctrl-x editor', 'esc set aside'].join('   ');
   }
 
   get written(): WrittenEmail {
@@ -146,6 +158,7 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   draw(width: number, height: number): string[] {
+    if (this.isAsking) return [faint('Loading the draft …')];
     const head = [...this.#input.head().flatMap((line) => wrap(faint(clean(line)), width)), ...this.#drawFields(width)];
     const added = this.#drawAdded(width, Math.floor(height / ADDED_SHARE));
     const said = this.#doing !== '' ? wrap(this.#doing, width) : this.#fault === '' ? [] : wrap(this.#fault, width);
@@ -168,6 +181,10 @@ export class ComposeDialog implements Dialog, Composer {
         const edit = this.#edits[field];
         const label = `${LABELS[field]}: `;
         const room = width - label.length;
+        if (field === 'subject' && edit.text === '') {
+          const shown = faint(shorten(clean(this.#input.subject), room - 1));
+          return `${label}${field === this.#field ? edit.draw(1) : ''}${shown}`;
+        }
         return field === this.#field ? label + edit.draw(room) : faint(label) + edit.drawAway(room);
       });
   }
@@ -203,6 +220,7 @@ export class ComposeDialog implements Dialog, Composer {
       this.#input.leave(this.written);
       return false;
     }
+    if (this.isAsking) return true;
     if (key === 'ctrl-x') this.#input.edit(this);
     else if (key === 'ctrl-t') this.#input.offer(this);
     else if (key === 'ctrl-s') this.#finish(this.#input.send, 'Sending …');
@@ -281,7 +299,7 @@ export class ComposeDialog implements Dialog, Composer {
   }
 
   paste(text: string): void {
-    if (this.#doing !== '') return;
+    if (this.#doing !== '' || this.isAsking) return;
     if (this.#field === undefined) this.insert(text);
     else this.#edits[this.#field].insert(inOneLine(text));
   }

@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest';
-import { broadcasts, emails, inboundRules, queue, segments, type Action } from '../../cli/families/index.ts';
+import {
+  broadcasts,
+  emails,
+  inboundRules,
+  inboxDrafts,
+  queue,
+  segments,
+  type Action,
+} from '../../cli/families/index.ts';
 import { unstyled } from '../draw/text.ts';
 import { FormDialog, type Filled, type FormInput } from './form-dialog.ts';
 
@@ -137,4 +145,16 @@ it('a form that is taller than the screen shows the number of the current field,
   expect(form.where).toBe('1 of 10');
   expect(form.keys).toBe('enter next   ctrl-s submit   ctrl-o more   ↑↓ tab other fields   esc cancel');
   expect(form.keys.length).toBeLessThan(80);
+});
+
+it('a form whose fields are all hidden is submitted by enter, and opens them on demand', () => {
+  const action = findAction('send', inboxDrafts.actions);
+  const { form, press, filled } = openForm(action);
+  expect(form.keys).toBe('enter submit   ctrl-o more   esc cancel');
+  press('tab', 'down', 'up');
+  expect(press('enter')).toBe(false);
+  expect(filled).toEqual([{ path: {}, typed: { fields: {}, files: {}, cleared: {} } }]);
+  const opened = openForm(action);
+  opened.press('tab', 'ctrl-o');
+  expect(opened.fields()).toContain('› header');
 });

@@ -274,7 +274,7 @@ export class FormDialog implements Dialog {
   get keys(): string {
     if (this.isAsking) return 'esc cancel';
     const choose = listChoices(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
-    const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
+    const enter = this.#at >= this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
     const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
     const others = this.#entries.length > 1 ? '↑↓ tab other fields   ' : '';
     return `${choose}${enter} submit   ${more}${others}esc cancel`;
@@ -331,7 +331,9 @@ export class FormDialog implements Dialog {
     if (key === 'ctrl-o') return this.#openMore();
     const last = this.#entries.length - 1;
     if (['ctrl-s', 'enter', 'tab', 'shift-tab', 'down', 'up'].includes(key)) this.#complete();
-    if (key === 'ctrl-s' || (key === 'enter' && this.#at === last)) return this.#submit();
+    if (key === 'ctrl-s' || (key === 'enter' && this.#at >= last)) return this.#submit();
+    // All fields may be hidden.
+    if (last === -1) return true;
     if (key === 'enter' || key === 'tab' || key === 'down') this.#at = this.#at === last ? 0 : this.#at + 1;
     else if (key === 'shift-tab' || key === 'up') this.#at = this.#at === 0 ? last : this.#at - 1;
     else this.#type(key);

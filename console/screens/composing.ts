@@ -7,7 +7,7 @@ import { LineDialog, PickDialog } from '../dialogs/dialog.ts';
 import { ComposeDialog, EMPTY_EMAIL, readPaths, type Composer, type WrittenEmail } from '../dialogs/compose-dialog.ts';
 import { readForm } from '../perform-action.ts';
 import type { Host } from './screen.ts';
-import type { ThreadRow } from './thread-list.ts';
+import { shortTime, type ThreadRow } from './thread-list.ts';
 
 export type Kind = 'reply' | 'reply to all' | 'forward';
 
@@ -23,10 +23,22 @@ interface Begun {
   inbox: Pick<AnswerOf<'getInbox'>, 'email_address' | 'receiving_address' | 'signature'> | undefined;
   /** The subject of the thread. */
   subject: string;
+  /** The thread has a draft, which may be of this reply. */
+  hasDraft: boolean;
   /** The emails of the thread that the writer has seen. */
   emails: readonly ThreadEmail[];
   /** Says who else is answering now. */
   others: () => string;
+}
+
+/** The draft that a reply continues. */
+interface Draft {
+  id: string;
+  /** The version that was loaded or saved last. */
+  updatedAt: string;
+  written: WrittenEmail;
+  /** The names of its files, which are sent unless others are named. */
+  files: readonly string[];
 }
 
 /** A reply that the others can see is being written. */
@@ -37,6 +49,8 @@ interface Announced {
 
 /** Emails among which a reply of somebody else is looked for, before one is sent. */
 const NEWEST = 5;
+/** Drafts are not listed by thread; those of an inbox with more drafts than this are found on their own screen. */
+const DRAFT_PAGES_MAX = 10;
 /** An announcement ends after two minutes; it is renewed well before. */
 const ANNOUNCE_MS = 40_000;
 
@@ -50,6 +64,8 @@ export class Composing {
   readonly #aside = new Map<string, WrittenEmail>();
   /** Keys of emails that were not sent, as far as is known: sending the same again is the same email. */
   readonly #keys = new Map<string, string>();
+  /** Drafts that are continued, by the email that they answer. */
+  readonly #drafts = new Map<string, Draft>();
   #announced: Announced | undefined;
   #told: Promise<unknown> = Promise.resolve();
 
@@ -62,12 +78,15 @@ export class Composing {
     const id = `${kind === 'forward' ? 'forward' : 'reply'} ${email.id}`;
     // A warning that was shown is not repeated: sending again means it.
     let warned = '';
+    /** Names a draft of the thread that cannot be continued here. */
+    let hint = '';
     const finish = (written: WrittenEmail, done: string, work: () => Promise<unknown>): void =>
       void this.#finish({ dialog, id, written, done, after }, work);
     const dialog: ComposeDialog = new ComposeDialog({
       title: TITLES[kind],
-      head: () => describeHead(begun),
+      head: () => [...describeHead(begun), ...describeDraft(this.#drafts.get(id), hint)],
       below: linesBelow(begun),
+      subject: describeSubject(begun),
       fields: kind === 'forward' ? ['to', 'cc', 'bcc', 'subject', 'files'] : ['cc', 'bcc', 'subject', 'files'],
       written: this.#aside.get(id) ?? EMPTY_EMAIL,
       leave: (written) => {
@@ -80,14 +99,19 @@ export class Composing {
           const isNew = warning !== '' && warning !== warned;
           warned = warning;
           if (isNew) throw new Warning(`${warning} Ctrl-S again sends yours all the same.`);
-          await this.#send(begun, written);
+          const draft = this.#drafts.get(id);
+          if (draft) await this.#sendDraft(begun, written, { id, draft });
+          else await this.#send(begun, written);
         }),
       ...(kind === 'forward'
         ? {}
         : {
             keep: (written: WrittenEmail) =>
-              finish(written, 'Saved as a draft', async () => {
-                await this.#keep(begun, written);
+              finish(written, 'Saved as a draft   (r continues it)', async () => {
+                const draft = this.#drafts.get(id);
+                if (draft) await this.#saveDraft(begun, written, { id, draft });
+                else await this.#keep(begun, written);
+                this.#drafts.delete(id);
                 this.#withdraw();
               }),
           }),
@@ -95,7 +119,43 @@ export class Composing {
       offer: (composer) => void new Templates(this.#host, begun.path, { composer, dialog }).offer(),
     });
     this.#host.dialog = dialog;
-    if (kind !== 'forward') this.#announce(begun.path);
+    if (kind === 'forward') return;
+    this.#announce(begun.path);
+    if (!begun.hasDraft || this.#aside.has(id)) return;
+    dialog.isAsking = true;
+    void this.#loadDraft(begun)
+      .then((found) => {
+        if (typeof found === 'object') this.#drafts.set(id, found);
+        else hint = found;
+        dialog.begin(typeof found === 'object' ? found.written : EMPTY_EMAIL);
+      })
+      .catch((error: unknown) => {
+        dialog.begin(EMPTY_EMAIL);
+        dialog.refuse(`The draft could not be loaded: ${this.#host.faults.inWords(error)}`);
+      })
+      .then(() => this.#host.changed());
+  }
+
+  /** Returns the newest draft of this reply, or a hint if the only drafts of the thread cannot be continued here. */
+  async #loadDraft(begun: Begun): Promise<Draft | string> {
+    const { inbox, thread_id, inbox_email_id } = begun.path;
+    const { client } = this.#host;
+    let hint = '';
+    let after: string | undefined;
+    for (let pages = 0; pages < DRAFT_PAGES_MAX; pages++) {
+      const query = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+      const page: AnswerOf<'listInboxDrafts'> = await client.call('listInboxDrafts', { path: { inbox }, query });
+      for (const { id } of page.data.filter((one) => one.thread_id === thread_id)) {
+        const draft = await client.call('getInboxDraft', { path: { inbox, draft_id: id } });
+        const isOther = draft.reply_to_email_id !== inbox_email_id;
+        if (!isOther && draft.html === null) return readDraft(begun, draft);
+        const what = isOther ? 'answers another email of this thread' : 'has HTML, which cannot be edited here';
+        if (hint === '') hint = `A draft ${what}; D lists it.`;
+      }
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) break;
+    }
+    return hint;
   }
 
   /** Renews the announcement of a reply while it is written, also if the server no longer has it. */
@@ -151,33 +211,73 @@ export class Composing {
       .digest('base64url');
     const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
     this.#keys.set(said, key);
-    // The server ends the announcement with what is sent; another one must not arrive after it.
-    const announced = this.#announced;
-    this.#announced = undefined;
-    await this.#told;
-    try {
-      await this.#host.client.call(...buildCall(findAction(kind), path, body, key));
-    } catch (error) {
-      if (announced) this.#announce(announced.path);
-      throw error;
-    }
+    await this.#whileWithdrawn(() => this.#host.client.call(...buildCall(findAction(kind), path, body, key)));
     this.#keys.delete(said);
   }
 
   async #keep(begun: Begun, written: WrittenEmail): Promise<void> {
     const { inbox, thread_id, inbox_email_id } = begun.path;
-    const body = { ...(await this.#read(begun, written)), thread_id, reply_to_email_id: inbox_email_id };
+    // A draft has no "reply to all": it names everybody.
+    const cc = joinMailboxes(written.cc, listCopies(begun));
+    const body = { ...(await this.#read(begun, { ...written, cc })), thread_id, reply_to_email_id: inbox_email_id };
     await this.#host.client.call('createInboxDraft', { path: { inbox }, body } as CallOf<'createInboxDraft'>);
+  }
+
+  /** Changes the draft to what was written; refuses once if somebody else has changed, sent or deleted it. */
+  async #saveDraft(begun: Begun, written: WrittenEmail, { id, draft }: { id: string; draft: Draft }): Promise<void> {
+    const { client } = this.#host;
+    const path = { inbox: begun.path.inbox, draft_id: draft.id };
+    const read = (): Promise<AnswerOf<'getInboxDraft'> | undefined> =>
+      client.call('getInboxDraft', { path }).catch((error: unknown) => {
+        if (error instanceof ApiFault && error.status === 404) return undefined;
+        throw error;
+      });
+    const found = await read();
+    if (!found || found.email_id !== null) {
+      this.#drafts.delete(id);
+      const how = found ? 'sent already' : 'deleted in the meantime';
+      throw new Warning(`The draft was ${how}. Ctrl-S again sends this text as another reply.`);
+    }
+    if (found.updated_at !== draft.updatedAt) {
+      draft.updatedAt = found.updated_at;
+      throw new Warning(
+        'The draft was changed by somebody else while you were writing. Press the key again to replace it.',
+      );
+    }
+    const body = { cc: [], bcc: [], subject: null, ...(await this.#read(begun, written)) };
+    await client.call('updateInboxDraft', { path, body } as CallOf<'updateInboxDraft'>);
+    draft.updatedAt = (await read())?.updated_at ?? draft.updatedAt;
+  }
+
+  async #sendDraft(begun: Begun, written: WrittenEmail, { id, draft }: { id: string; draft: Draft }): Promise<void> {
+    await this.#saveDraft(begun, written, { id, draft });
+    const path = { inbox: begun.path.inbox, draft_id: draft.id };
+    await this.#whileWithdrawn(async () => {
+      await this.#host.client.call('sendInboxDraft', { path, body: { unchanged_since: draft.updatedAt } });
+    });
+    this.#drafts.delete(id);
+  }
+
+  /** The server ends the announcement with what is sent; another one must not arrive after it. */
+  async #whileWithdrawn(send: () => Promise<unknown>): Promise<void> {
+    const announced = this.#announced;
+    this.#announced = undefined;
+    await this.#told;
+    try {
+      await send();
+    } catch (error) {
+      if (announced) this.#announce(announced.path);
+      throw error;
+    }
   }
 
   /** Returns the body of an email, with its files read. Fields that are empty are left to the server. */
   #read({ path, kind }: Begun, { text, to, cc, bcc, subject, files }: WrittenEmail): Promise<Body> {
-    const list = (typed: string): string[] => typed.split(/\s*,\s*/).filter((one) => one !== '');
     const fields = {
-      to: list(to),
+      to: splitMailboxes(to),
       text: text.trimEnd(),
-      cc: list(cc),
-      bcc: list(bcc),
+      cc: splitMailboxes(cc),
+      bcc: splitMailboxes(bcc),
       subject,
       attachments: readPaths(files),
     };
@@ -207,9 +307,13 @@ export class Composing {
   }
 
   #putAside(id: string, kind: Kind, written: WrittenEmail): void {
-    if (Object.values(written).every((one) => one.trim() === '')) return void this.#aside.delete(id);
+    const begun = this.#drafts.get(id)?.written ?? EMPTY_EMAIL;
+    if (isSame(written, begun)) {
+      this.#drafts.delete(id);
+      return void this.#aside.delete(id);
+    }
     this.#aside.set(id, written);
-    const draft = kind === 'forward' ? '' : '; ctrl-d saves it as a draft';
+    const draft = kind === 'forward' ? '' : '; ctrl-d then saves it as a draft';
     this.#host.say(`Press ${KEYS[kind]} to continue the text, until you leave this inbox${draft}.`);
   }
 
@@ -249,14 +353,60 @@ interface Finished {
   after: () => void;
 }
 
+/** Returns the subject as the server forms it, unless it has such a prefix already. */
+const describeSubject = ({ kind, subject }: Begun): string =>
+  (kind === 'forward' ? /^fwd?:/i : /^re:/i).test(subject)
+    ? subject
+    : `${kind === 'forward' ? 'Fwd' : 'Re'}: ${subject}`;
+
 function describeHead(begun: Begun): string[] {
-  const { email, kind, subject, others } = begun;
+  const { email, kind, others } = begun;
   if (kind === 'forward') {
     const files = email.attachments.map(({ filename }) => filename ?? 'a file');
-    return [`Fwd: ${subject}`, ...(files.length > 0 ? [`with ${files.join(', ')}`] : [])];
+    return [describeSubject(begun), ...(files.length > 0 ? [`with ${files.join(', ')}`] : [])];
   }
   return [`To: ${listRecipients(begun).join(', ')}`, ...(others() === '' ? [] : [`${others()} too.`])];
 }
+
+function describeDraft(draft: Draft | undefined, hint: string): string[] {
+  if (!draft) return hint === '' ? [] : [hint];
+  const files = draft.files.length > 0 ? `, with ${draft.files.join(', ')} unless you name other files` : '';
+  return [`This continues the draft of ${shortTime(draft.updatedAt)}${files}.`];
+}
+
+/** Returns a draft as it is edited; a reply to all names everybody. */
+function readDraft(begun: Begun, draft: AnswerOf<'getInboxDraft'>): Draft {
+  const { id, updated_at: updatedAt, text, cc, bcc, subject, attachments } = draft;
+  const written = {
+    ...EMPTY_EMAIL,
+    text: text ?? '',
+    cc: joinMailboxes(cc.join(', '), listCopies(begun)),
+    bcc: bcc.join(', '),
+    subject: subject ?? '',
+  };
+  return { id, updatedAt, written, files: attachments.map(({ filename }) => filename) };
+}
+
+/** Reports whether two emails are the same, apart from blanks at the ends of the texts. */
+const isSame = (one: WrittenEmail, other: WrittenEmail): boolean =>
+  (Object.keys(EMPTY_EMAIL) as (keyof WrittenEmail)[]).every((field) => one[field].trim() === other[field].trim());
+
+/** Lists who gets a copy of a reply to all, besides those whom a reply goes to. */
+function listCopies(begun: Begun): string[] {
+  const first = listRecipients({ ...begun, kind: 'reply' }).map(bare);
+  return listRecipients(begun).filter((one) => !first.includes(bare(one)));
+}
+
+/** Adds those mailboxes to a typed list that it does not name yet. */
+function joinMailboxes(typed: string, more: readonly string[]): string {
+  const named = splitMailboxes(typed);
+  const known = named.map(bare);
+  return [...named, ...more.filter((one) => !known.includes(bare(one)))].join(', ');
+}
+
+/** Splits a list at its commas, except those in quoted names. */
+const splitMailboxes = (typed: string): string[] =>
+  [...typed.matchAll(/(?:"(?:\\.|[^"\\])*"|[^,])+/g)].map(([one]) => one.trim()).filter((one) => one !== '');
 
 /** Lines of the quote that are shown below the text. */
 const QUOTE_SHOWN = 2;

@@ -4,7 +4,15 @@ import { clean, type ThreadEmail } from '../../cli/output/index.ts';
 import { ChooseDialog, LineDialog, type Choice } from '../dialogs/dialog.ts';
 import { joinColumns, faint } from '../draw/text.ts';
 import { linesInWords, linesSeen, withBar, computePosition } from '../draw/scroll.ts';
-import { drawThread, drawThreadRow, ROW_LINES, ThreadList, type OpenThread, type ThreadRow } from './thread-list.ts';
+import {
+  drawThread,
+  drawThreadRow,
+  ROW_LINES,
+  shortTime,
+  ThreadList,
+  type OpenThread,
+  type ThreadRow,
+} from './thread-list.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import type { Awaited } from '../waiting-keys.ts';
@@ -389,7 +397,7 @@ export class InboxScreen implements Screen {
       label,
       choose: () => {
         this.#host.dialog = undefined;
-        this.#leaveTo(row, { snoozed_until: until.toISOString() }, 'Snoozed');
+        this.#leaveTo(row, { snoozed_until: until.toISOString() }, `Snoozed until ${shortTime(until)}`);
       },
     }));
     const title = `Snooze until: ${clean(row.subject ?? '')}`;
@@ -402,7 +410,7 @@ export class InboxScreen implements Screen {
     const done = (text: string): string => {
       try {
         const until = readTimeAhead(text, Date.now());
-        this.#leaveTo(row, { snoozed_until: until }, `Snoozed until ${new Date(until).toLocaleString('en-GB')}`);
+        this.#leaveTo(row, { snoozed_until: until }, `Snoozed until ${shortTime(until)}`);
         return '';
       } catch (error) {
         return this.#host.faults.inWords(error);
@@ -447,7 +455,9 @@ export class InboxScreen implements Screen {
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
     const emails = this.#opened?.emails ?? [];
     const others = (): string => answeringInWords(this.#list.find(path.thread_id) ?? row);
-    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', emails, others };
+    const { has_draft: hasDraft } = row;
+    const begun = { path, email, kind, inbox: this.#settings, subject: row.subject ?? '', hasDraft, emails, others };
+    this.#list.keepPlace();
     this.#composing.begin(begun, () => this.refresh());
     this.#markRead();
   }

@@ -25,6 +25,10 @@ export class ThreadList {
   #pager: Pager<ThreadRow>;
   #id: string | undefined;
   #at = 0;
+  /** A thread that is about to move to the beginning of the list, and the one that follows it where it is now. */
+  #moving: { id: string; next: string | undefined } | undefined;
+  /** The thread that was selected before the search. */
+  #left: string | undefined;
   readonly #client: Client;
   readonly #inbox: string;
 
@@ -58,9 +62,12 @@ export class ThreadList {
     return writeFilter(FILTERS, this.#filter);
   }
 
+  /** Searches; an empty text ends the search, and selects the thread again from which it began. */
   search(text: string): void {
+    if (this.filterText === '') this.#left = this.row?.id;
     this.#filter = readFilter(FILTERS, text, Date.now());
     this.#begin();
+    if (this.filterText === '') this.#id = this.#left;
   }
 
   turn(step: 1 | -1): void {
@@ -117,13 +124,26 @@ export class ThreadList {
   select(at: number): void {
     this.#at = Math.max(0, Math.min(at, this.rows.length - 1));
     this.#id = this.rows[this.#at]?.id;
+    if (this.#moving?.id !== this.#id) this.#moving = undefined;
   }
 
-  /** Removes a thread that was dealt with from this view before the server is called. */
+  /** Keeps the place in the list of the selected thread: an answer moves it to the beginning. */
+  keepPlace(): void {
+    const { at, row } = this;
+    if (!row || this.#moving?.id === row.id) return;
+    this.#moving = { id: row.id, next: (this.rows[at + 1] ?? this.rows[at - 1])?.id };
+  }
+
+  /**
+   * Removes a thread that was dealt with from this view before the server is called. The one that followed it is
+   * selected, even if an answer has moved it meanwhile.
+   */
   drop(id: string): void {
     const { at } = this;
     this.#pager.rows = this.#pager.rows.filter((row) => row.id !== id);
-    this.select(at);
+    const next = this.#moving?.id === id ? this.rows.findIndex((row) => row.id === this.#moving?.next) : -1;
+    this.#moving = undefined;
+    this.select(next === -1 ? at : next);
   }
 
   /** Shows a change before the server is called again. */
@@ -186,7 +206,8 @@ function answeringInBrief({ answering }: Pick<ThreadRow, 'answering'>): string {
 /** Returns the name of `Ada Lovelace <ada@example.org>`, or the address if there is none. */
 const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from.slice(0, 400))?.[1] ?? from;
 
-function shortTime(time: string): string {
+/** Formats a time by the local clock, without its year. */
+export function shortTime(time: string | Date): string {
   const at = new Date(time);
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString();
   return `${local.slice(5, 10)} ${local.slice(11, 16)}`;
@@ -228,9 +249,17 @@ export function drawThread(
     const rule = '─'.repeat(Math.max(0, width));
     const head = formatEmailHead({ ...terminal, isTty: true }, email).flatMap((line) => wrap(faint(line), width));
     const body = wrap(isQuoteShown ? formatEmailBody(email) : withoutQuotes(formatEmailBody(email)), width);
-    lines.push(faint(rule), ...head, '', ...body, '');
+    const subject = isOtherSubject(email.subject, thread.subject) ? `Subject: ${clean(email.subject ?? '')}` : '';
+    const about = subject === '' ? [] : wrap(faint(subject), width);
+    lines.push(faint(rule), ...head, ...about, '', ...body, '');
   }
   return { lines, newestAt };
+}
+
+/** Reports whether an email has another subject than its thread, apart from prefixes such as `Re:`. */
+function isOtherSubject(own: string | null, thread: string | null): boolean {
+  const bare = (subject: string | null): string => (subject ?? '').replace(/^(?:\s*\p{L}{1,4}\s*[:：])+/u, '').trim();
+  return bare(own) !== bare(thread);
 }
 
 function withoutQuotes(text: string): string {

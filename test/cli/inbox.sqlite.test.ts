@@ -251,17 +251,16 @@ describe('a reply at the command line', () => {
     const fifo = path.join(home, 'go');
     fs.writeFileSync(path.join(home, 'slow'), `mkfifo ${fifo}; read line < ${fifo}; echo "$line" > "$1"\n`);
     const key = await people.program(ada, team.id);
-    const first = rasket(['reply', inbox.address, threadId], { key, env: { EDITOR: `sh ${home}/slow` } });
+    const first = rasket(['reply', inbox.address, threadId], { key, columns: 100, env: { EDITOR: `sh ${home}/slow` } });
     const fetchNames = async (): Promise<string[]> =>
       ((await inbox.call('GET', `/threads/${threadId}`)).body.answering as { name: string }[]).map(({ name }) => name);
     await vi.waitFor(async () => expect(await fetchNames()).toEqual(['Ada Lovelace']));
     await vi.waitFor(() => expect(fs.existsSync(fifo)).toBe(true));
     for (const words of [['thread'], ['read'], ['threads']]) {
-      const { stdout } = await rasket(
-        [...words, inbox.address, ...(words[0] === 'threads' ? ['--columns', 'answering'] : [threadId])],
-        { columns: 200 },
-      );
-      expect(stdout).toContain('Ada Lovelace is answering');
+      const seen = await rasket([...words, inbox.address, ...(words[0] === 'threads' ? ['--wide'] : [threadId])], {
+        columns: 200,
+      });
+      expect(seen.stdout, seen.stderr).toContain('Ada Lovelace is answering');
     }
     const second = await rasket(['reply', inbox.address, threadId, '--text', 'I do.'], { key: grace });
     expect(second.stderr).toContain('Ada Lovelace is answering in this thread.');
@@ -272,7 +271,7 @@ describe('a reply at the command line', () => {
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('answering') });
     expect(await fetchNames()).toEqual([]);
     expect((await inbox.call('GET', `/threads/${threadId}/emails`)).body.data).toHaveLength(3);
-    const failed = await rasket(['reply', inbox.address, threadId], { key, env: { EDITOR: 'false' } });
+    const failed = await rasket(['reply', inbox.address, threadId], { key, columns: 100, env: { EDITOR: 'false' } });
     expect(failed.code).toBe(1);
     expect(await fetchNames()).toEqual([]);
   });

@@ -179,7 +179,7 @@ describe('the inbox of the console', () => {
     await seat.press('s');
     await seat.sees('Snooze until', 'in 3 hours');
     await seat.press('2');
-    await seat.sees('Snoozed  請求書について');
+    await seat.sees(/Snoozed until \d\d-\d\d \d\d:\d\d {2}請求書について/);
     await vi.waitFor(async () => expect((await inbox.call('GET', '/threads?snoozed=true')).body.data).toHaveLength(1));
     await seat.press('U');
     await seat.sees('Back in inbox');
@@ -360,8 +360,44 @@ describe('the inbox of the console', () => {
       cc: ['dave@example.net'],
       text: 'Later.',
     });
-    await inbox.call('DELETE', `/drafts/${draft?.id}`);
     await rm(folder, { recursive: true });
+  });
+
+  it('the inbox of the console continues a draft with the key that replies, saves it again, and sends it once', async () => {
+    const [draft] = (await inbox.call('GET', '/drafts')).body.data as { id: string }[];
+    await seat.sees('[draft]');
+    await seat.press('r');
+    await seat.sees('This continues the draft of ', 'Cc: dave@example.net', 'Later.▏');
+    await keepFrame(seat, 'inbox-draft-continued', 'This continues the draft of ', SIZES);
+    await seat.resize(120, 40);
+    await seat.press('Escape');
+    await vi.waitFor(async () => expect(await seat.frame()).not.toContain('This continues the draft of '));
+    expect(await seat.frame()).not.toContain('Press r to continue');
+    await seat.press('r');
+    await seat.sees('Later.▏');
+    await seat.type(' Or now.');
+    scene.clock.advance(1000);
+    await seat.press('C-d');
+    await seat.sees('Saved as a draft');
+    expect((await inbox.call('GET', '/drafts')).body.data).toMatchObject([
+      { id: draft?.id, snippet: 'Later. Or now.' },
+    ]);
+    await seat.press('r');
+    await seat.sees('Later. Or now.▏');
+    scene.clock.advance(1000);
+    await inbox.call('PATCH', `/drafts/${draft?.id}`, { body: { text: 'Never.' } });
+    await seat.press('C-s');
+    await seat.sees('The draft was changed by somebody else while you were writing.');
+    await seat.press('C-s');
+    await seat.sees('Answered');
+    expect((await inbox.call('GET', '/drafts')).body.data).toEqual([]);
+    const { body: sent } = await inbox.call('GET', `/drafts/${draft?.id}`);
+    const { body } = await scene.api('GET', `/emails/${sent.email_id}`, { key: team.key });
+    expect(body).toMatchObject({
+      to: ['Grace Hopper <grace@example.net>'],
+      cc: ['dave@example.net'],
+      text: expect.stringMatching(/^Later\. Or now\.\n/),
+    });
   });
 
   it('the inbox of the console opens a file in a private folder with the program of the user, and refuses what could run', async () => {
@@ -614,11 +650,34 @@ describe('the inbox of the console', () => {
 
   it('the inbox of the console shows the other threads of the person whose mail is open', async () => {
     await seat.press('c');
-    await seat.sees('/from=grace@example.net · 1/2', '[inbox] [file] A screenshot', '[inbox] An invoice');
+    await seat.sees('/from=grace@example.net · 1/3', '[archive] [file] Two files', '[inbox] An invoice');
     await seat.press('Escape');
     await seat.sees(/inbox · \d\/4/);
     await seat.press('g', 'e');
     await seat.sees('Archived', 'inbox · 1/3');
+  });
+
+  it('the inbox of the console goes on with the next older thread after an answered one, and returns to its thread after a search', async () => {
+    for (const subject of ['Oldest', 'Middle', 'Newest'])
+      await inbox.arrive({ from: 'Ann <ann@example.net>', subject, text: 'Any news?' });
+    await seat.sees(/inbox · \d\/6/);
+    await seat.press('g', 'Down', 'c');
+    await seat.sees('/from=ann@example.net · 1/3');
+    await seat.press('Escape');
+    await seat.sees('inbox · 2/6', /^›[^\n]*\n +Middle/m);
+    await seat.press('r');
+    await seat.type('None.');
+    await seat.press('Tab', 'Tab', 'Tab');
+    await seat.sees('Re: Middle');
+    await seat.type('Nothing new');
+    await seat.press('C-s');
+    await seat.sees('Answered', 'inbox · 1/6', 'Subject: Nothing new');
+    await seat.press('e');
+    await seat.sees('Archived', 'inbox · 2/5', /^›[^\n]*\n +Oldest/m);
+    await seat.press('e');
+    await seat.sees('inbox · 2/4');
+    await seat.press('g', 'e');
+    await seat.sees('inbox · 1/3');
   });
 
   it('lists the drafts of everybody, and shows one', async () => {

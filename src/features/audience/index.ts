@@ -103,7 +103,7 @@ export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } fro
  * it confirms by mail, and nobody can find out from a form which addresses are known.
  */
 export { eraseSignUps } from './sign-up/forms.store.ts';
-export { TRAP_FIELD } from './sign-up/forms.ts';
+export { getForm, TRAP_FIELD } from './sign-up/forms.ts';
 export {
   confirmSignUp,
   findOpenForm,
@@ -117,7 +117,7 @@ export {
  * Segments: parts of a team's contacts, selected by a filter or by hand. Membership is evaluated when it is read, and a
  * filter keeps the meaning that it had when the segment was made. The contacts evaluate it.
  */
-export { countSegments, findSegment, liveSegments, type SegmentRow } from './segments/segments.store.ts';
+export { countSegments, findSegment, liveSegments, membersAmong, type SegmentRow } from './segments/segments.store.ts';
 export {
   createSegment,
   declaredFor,

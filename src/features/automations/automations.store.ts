@@ -19,6 +19,8 @@ export interface AutomationRow extends Trigger {
   exit_on: string | null;
   /** Time until which runs were started for dates; null if no dates start it. */
   dates_done_at: number | null;
+  /** Name of the app that wrote it or changed it last; null if no app did. */
+  changed_by_app: string | null;
   created_at: number;
   updated_at: number;
 }
@@ -38,6 +40,7 @@ const COLUMNS = [
   'trigger_property_id',
   'trigger_date',
   'dates_done_at',
+  'changed_by_app',
   'created_at',
   'updated_at',
 ] as const;

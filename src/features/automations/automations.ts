@@ -2,7 +2,7 @@ import type { Store } from '../../platform/store.ts';
 import type { BodyOf, QueryOf, PostalAddress } from '../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
-import type { Ctx } from '../../tenancy/access/index.ts';
+import { readAppName, type Ctx } from '../../tenancy/access/index.ts';
 import {
   cancelAutomationRuns,
   forgetEntries,
@@ -65,6 +65,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
       disabled_at: null,
       exit_on: formatNames(exits),
       dates_done_at: trigger.trigger_date === null ? null : now,
+      changed_by_app: readAppName(ctx.actor),
       created_at: now,
       updated_at: now,
       ...trigger,
@@ -102,7 +103,9 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
   let written: string | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
-    const next: AutomationRow = { ...switched(row, status, ctx.store.clock.now()), name, reentry };
+    const changedByApp = readAppName(ctx.actor) ?? row.changed_by_app;
+    const enabled = switched(row, status, ctx.store.clock.now());
+    const next: AutomationRow = { ...enabled, name, reentry, changed_by_app: changedByApp };
     const isEnabling = status === 'enabled' && row.status !== 'enabled';
     const names = input.exit_on === undefined ? readNames(row) : (input.exit_on ?? []);
     let exits: ExitEvent[] | undefined;
@@ -190,6 +193,7 @@ export async function duplicateAutomation(ctx: Ctx, id: string) {
       status: 'disabled',
       disabled_at: null,
       version: 1,
+      changed_by_app: readAppName(ctx.actor) ?? row.changed_by_app,
       created_at: now,
       updated_at: now,
     });
@@ -346,6 +350,7 @@ function present(row: AutomationRow) {
     status,
     reentry,
     exit_on: readNames(row),
+    changed_by_app: row.changed_by_app,
     created_at: isoTime(created),
     updated_at: isoTime(updated),
   };

@@ -56,13 +56,55 @@ export async function retryAutomationRuns(ctx: Ctx, id: string, body: BodyOf<'re
   const { step_key: stepKey, action = 'retry', branch, after, limit = PAGE_MAX } = body;
   await loadAutomation(ctx, id);
   const { continued, refused, last } = await ctx.store.db.tx(async (tx) => {
-    const failed = await listFailedRuns(tx, id, { after: after?.toLowerCase(), limit });
-    const runs: RunRow[] = [];
-    for (const run of failed) if ((await currentStep(tx, run))?.key === stepKey) runs.push(run);
+    const { failed, runs } = await listFailedAt(tx, id, { stepKey, after, limit });
     const refused = await continueAll(ctx, tx, { id, runs, how: { action, branch } });
     return { continued: runs.length - refused.length, refused, last: failed.length < limit ? null : failed.at(-1) };
   });
   return { object: 'automation_retry' as const, continued, refused, next: last?.id ?? null };
+}
+
+/** Reads the next failed runs of an automation, and those of them that failed at a step. */
+async function listFailedAt(
+  db: Executor,
+  id: string,
+  { stepKey, after, limit }: { stepKey: string; after: string | undefined; limit: number },
+): Promise<{ failed: RunRow[]; runs: RunRow[] }> {
+  const failed = await listFailedRuns(db, id, { after: after?.toLowerCase(), limit });
+  const runs: RunRow[] = [];
+  for (const run of failed) if ((await currentStep(db, run))?.key === stepKey) runs.push(run);
+  return { failed, runs };
+}
+
+/** A run that a call would continue, with the steps of the version that it started with. */
+export interface ContinuedRun {
+  id: string;
+  contactId: string;
+  version: number;
+  graph: Graph;
+}
+
+/** Returns the run that a call names, or the runs that `retryAutomationRuns` would continue with this body. */
+export async function previewContinuedRuns(
+  { store, teamId }: Ctx,
+  id: string,
+  which: { runId: string } | BodyOf<'retryAutomationRuns'>,
+): Promise<ContinuedRun[]> {
+  const { db } = store;
+  const runs: RunRow[] = [];
+  if ('runId' in which) {
+    const run = await findRun(db, { teamId, automationId: id }, which.runId);
+    if (run) runs.push(run);
+  } else {
+    const { step_key: stepKey, after, limit = PAGE_MAX } = which;
+    runs.push(...(await listFailedAt(db, id, { stepKey, after, limit })).runs);
+  }
+  const graphs = new Map<number, Graph>();
+  for (const run of runs) if (!graphs.has(run.version)) graphs.set(run.version, await loadGraph(db, run));
+  return runs.map(({ id: runId, contact_id: contactId, version }) => {
+    const graph = graphs.get(version);
+    if (!graph) throw new Error(`the graph of the version ${version} is missing`);
+    return { id: runId, contactId, version, graph };
+  });
 }
 
 async function holdEnabled({ teamId }: Ctx, tx: Executor, id: string): Promise<AutomationRow> {

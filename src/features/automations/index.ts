@@ -9,6 +9,7 @@ export { eraseContactRuns, listRunsOfContact, removeEndedRuns, type RunRow } fro
  * completed, everything that it names existed then, and an automation that is stopped or deleted has no runs left.
  */
 export { createAutomation, getAutomation, listAutomations } from './automations.ts';
+export { previewContinuedRuns } from './continue-runs.ts';
 
 /**
  * Custom events: names that a team declares and its programs send, each about one contact. A name belongs to one live

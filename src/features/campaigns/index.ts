@@ -18,7 +18,7 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  * of sending and does not change later. Concurrent sends, cancels and pages see each other's changes.
  * `features/campaigns/sending` creates the emails, through `leases.store.ts`.
  */
-export { listSubjects } from './broadcasts/ab-test.ts';
+export { listSubjects, readAbTest } from './broadcasts/ab-test.ts';
 export {
   countRecipients,
   hasGrown,

@@ -76,13 +76,51 @@ describe('a broadcast that waits for approval', () => {
       [UNTIL_DECIDED, 'POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' }],
       [ASKS, 'PATCH', `/topics/${topic}`, { name: `T${++count}` }],
       [UNTIL_DECIDED, 'PATCH', `/topics/${topic}`, { visibility: 'public' }],
-      [UNTIL_DECIDED, 'DELETE', `/topics/${topic}`],
+      [ASKS, 'DELETE', `/topics/${topic}`],
+      [ASKS, 'POST', '/events', { name: `event_${++count}` }],
     ];
     for (const [refusal, method, path, body] of tries) {
       expect(said(await stage.call(token, method, path, body)), `${method} ${path}`).toMatch(refusal);
     }
     expect((await stage.owner.call('POST', `/approvals/${approvalId}/reject`, {})).status).toBe(200);
     expect(said(await stage.call(token, 'DELETE', `/contact-properties/${property}`))).toMatch(ASKS);
+  });
+
+  it('an app cannot change who is in a segment that the filter of its waiting broadcast names', async () => {
+    const added = await createSegment();
+    const left = await createSegment();
+    const outside = await contact();
+    const member = await contact({ segments: [added, left] });
+    const segment = await createSegment({ all: [{ segment: added }, { not: [{ segment: left }] }] });
+    const token = await stage.tokenFor('broadcasts');
+    await waiting(token, segment);
+    for (const [method, path] of [
+      ['POST', `/contacts/${outside}/segments/${added}`],
+      ['DELETE', `/contacts/${member}/segments/${left}`],
+    ] as const) {
+      expect(said(await stage.call(token, method, path)), `${method} ${path}`).toMatch(UNTIL_DECIDED);
+    }
+  });
+
+  it('an app cannot change recipients of its waiting broadcast by creating their contacts again', async () => {
+    const segment = await createSegment();
+    const topic = (await stage.desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_out' }))
+      .body.id as string;
+    const email = await contact({ segments: [segment] });
+    const elsewhere = await contact();
+    const token = await stage.tokenFor('broadcasts');
+    const { approvalId } = await waiting(token, segment, { topic_id: topic });
+    for (const change of [
+      { topics: [{ id: topic, subscription: 'opt_in' }] },
+      { unsubscribed: false },
+      { first_name: 'EVIL' },
+    ]) {
+      const again = { email: email.toUpperCase(), ...change };
+      expect(said(await stage.call(token, 'POST', '/contacts', again))).toMatch(UNTIL_DECIDED);
+      expect(said(await stage.call(token, 'POST', '/contacts/batch', [again]))).toMatch(UNTIL_DECIDED);
+    }
+    expect((await stage.fetchApproval(approvalId)).content.audience.subscribed).toBe(0);
+    expect(said(await stage.call(token, 'POST', '/contacts', { email: elsewhere, first_name: 'Ada' }))).toBe('201');
   });
 
   it('an app cannot change a fallback, the sender name or the topic while its broadcast waits for approval', async () => {
@@ -97,7 +135,7 @@ describe('a broadcast that waits for approval', () => {
     for (const [refusal, method, path, body] of [
       [ASKS, 'PATCH', `/contact-properties/${property}`, { fallback_value: 'EVIL' }],
       [ASKS, 'PATCH', '/team', { sender_name: 'Evil Corp' }],
-      [UNTIL_DECIDED, 'DELETE', `/topics/${topic}`, undefined],
+      [ASKS, 'DELETE', `/topics/${topic}`, undefined],
     ] as const) {
       expect(said(await stage.call(token, method, path, body)), path).toMatch(refusal);
     }

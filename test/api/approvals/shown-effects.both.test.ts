@@ -256,6 +256,46 @@ describe('the objects that a call names by their ids', () => {
   });
 });
 
+it('the approval of a broadcast shows how it is sent, and is refused when that has changed since', async () => {
+  const ab = { subjects: ['Another subject'], test_percent: 20, wait_minutes: 60 };
+  const draft = await stage.desk.make({ rate_per_minute: 7, ab });
+  const id = await held('POST', `/broadcasts/${draft}/send`);
+  const options = [
+    { name: 'rate_per_minute', value: '7' },
+    { name: 'ab.test_percent', value: '20' },
+    { name: 'ab.wait_minutes', value: '60' },
+  ];
+  expect((await stage.fetchApproval(id)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
+  expect(await openPage(id)).toContain('rate_per_minute: 7 / ab.test_percent: 20 / ab.wait_minutes: 60');
+  expect(await stage.printAtTerminal('get', id)).toContain('Options: rate_per_minute: 7 / ab.test_percent: 20');
+  const created = await held('POST', '/broadcasts', { ...stage.desk.draft, rate_per_minute: 7, ab, send: true });
+  expect((await stage.fetchApproval(created)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
+  expect((await stage.desk.call('PATCH', `/broadcasts/${draft}`, { rate_per_minute: 9000 })).status).toBe(200);
+  expect((await stage.approve(id)).status).toBe(422);
+});
+
+it('the approval of a share link shows the reply address and the files of the email', async () => {
+  const from = `a@${stage.desk.domain.name}`;
+  const attachments = [{ filename: 'contract.txt', content: Buffer.from('Private').toString('base64') }];
+  const email = { from, to: 'x@example.org', reply_to: 'desk@example.org', subject: 'Private', text: 'x', attachments };
+  const { id: emailId } = (await stage.desk.call('POST', '/emails', email)).body;
+  const id = await held('POST', `/emails/${emailId}/share`);
+  expect((await stage.fetchApproval(id)).content.messages).toMatchObject([
+    { kind: 'email', reply_to: ['desk@example.org'], attachments: [{ filename: 'contract.txt', size: 7 }] },
+  ]);
+  expect(await openPage(id)).toContain('contract.txt (7 bytes)');
+});
+
+it('the page of an approval shows the events that end the runs of an automation', async () => {
+  const name = `left_${++count}`;
+  await stage.desk.call('POST', '/events', { name });
+  const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.updated' } }];
+  const body = { name: 'Until they leave', exit_on: [name], steps, connections: [] };
+  const automation = await stage.desk.call('POST', '/automations', body);
+  const id = await held('PATCH', `/automations/${automation.body.id}`, { status: 'enabled' });
+  expect(await openPage(id)).toContain(`Ends on ${name}`);
+});
+
 it('no text of an app can be taken for a line of an approval at the terminal', async () => {
   const forged = 'Hello\n\nBROADCAST\nFrom: boss@example.org\rTo: nobody@example.org';
   const from = `a@${stage.desk.domain.name}`;

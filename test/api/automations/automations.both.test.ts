@@ -33,7 +33,7 @@ const missing = { status: 404, body: { name: 'not_found', message: 'Automation n
 describe('the /automations routes', () => {
   it('create an automation disabled, return it with its graph, and list it without', async () => {
     const id = await make();
-    const settings = { name: 'Welcome', status: 'disabled', reentry: 'always', exit_on: [] };
+    const settings = { name: 'Welcome', status: 'disabled', reentry: 'always', exit_on: [], changed_by_app: null };
     const item = { id, ...settings, created_at: now(), updated_at: now() };
     const graph = line(start, wait('later'));
     expect(await get(id)).toEqual({

@@ -7,6 +7,7 @@ import { sampleCall } from '../conventions/sample-calls.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { createOauth, type OauthApp } from '../../rig/oauth.ts';
+import { buildPng } from '../../rig/pictures.ts';
 import { createPeople, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { ADDRESS, openDesk, type Desk } from '../broadcasts/drafting.ts';
@@ -195,6 +196,15 @@ const WRITES: Write[] = [
   ],
   ['a draft broadcast of a person', async () => ['PATCH', `/broadcasts/${await desk.make()}`, { subject: 'EVIL' }]],
   [
+    'the deletion of an image, which mail of others contains',
+    async () => {
+      const headers = { 'content-type': 'image/png' };
+      const image = await scene.api('POST', '/images', { key: desk.team.key, body: buildPng(++made, 1), headers });
+      expect(image.status).toBe(201);
+      return ['DELETE', `/images/${image.body.id}`];
+    },
+  ],
+  [
     'a share link to an email',
     async () => {
       const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', subject: 'Private', text: 'Private.' };
@@ -345,6 +355,26 @@ describe('a draft that an app has changed', () => {
       expect(said(await desk.call('PATCH', path, { text: 'Of a person.' }))).toBe('200');
       expect(await named()).toEqual(['Newsletter Desk', 'Newsletter Desk']);
     }
+  });
+
+  it('an automation names the app that wrote or changed it last, and so do its copies and the list', async () => {
+    const token = await tokenFor();
+    const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } }];
+    const graph = { name: newKey(), steps, connections: [] };
+    const namedApp = async (path: string): Promise<unknown[]> => {
+      const one = (await desk.call('GET', path)).body;
+      const { data } = (await desk.call('GET', '/automations')).body;
+      return [one.changed_by_app, data.find(({ id }: { id: string }) => id === one.id).changed_by_app];
+    };
+    const written = `/automations/${(await call(token, 'POST', '/automations', graph)).body.id}`;
+    expect(await namedApp(written)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+    const copy = `/automations/${(await desk.call('POST', `${written}/duplicate`)).body.id}`;
+    expect(await namedApp(copy)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
+    const path = `/automations/${(await desk.call('POST', '/automations', graph)).body.id}`;
+    expect(await namedApp(path)).toEqual([null, null]);
+    expect(said(await call(token, 'PATCH', path, { name: newKey() }))).toBe('200');
+    expect(said(await desk.call('PATCH', path, { name: newKey() }))).toBe('200');
+    expect(await namedApp(path)).toEqual(['Newsletter Desk', 'Newsletter Desk']);
   });
 
   it('a copy of a draft that an app has written names the app, whoever copies it', async () => {

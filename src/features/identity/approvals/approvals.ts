@@ -3,7 +3,7 @@ import { hasGrown } from '../../campaigns/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import { refuse, Refusal, notFound } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
-import { authorize, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
+import { authorize, isBatch, type Actor, type Ctx } from '../../../tenancy/access/index.ts';
 import { findKeyName } from '../../../tenancy/api-keys/index.ts';
 import { isReplaced, readSample, writeSample, type AudienceSample } from '../../audience/index.ts';
 import { notifyByMail } from '../accounts/passwords.ts';
@@ -177,22 +177,30 @@ export async function proposeCall(
   throw waits(store, held);
 }
 
+/** The fields of `objects` that name contacts whom a call reaches. */
+const CONTACTS: readonly string[] = ['contact', 'contact_id', 'run_id'];
+
 /** Summarizes for a list what a call sends, to whom, and what it changes. */
-function summarize({ path, body }: ProposedCall, content: Content): ApprovalAbout {
+function summarize({ operationId, path, body }: ProposedCall, content: Content): ApprovalAbout {
   const { messages, audience, changes, objects } = content;
   const mails = messages.filter(({ kind }) => kind !== 'template' && kind !== 'automation_step');
   const recipients = mails.reduce((sum, mail) => sum + mail.recipients, 0);
   const first = mails.flatMap(({ to, cc, bcc }) => [...to, ...cc, ...bcc])[0];
-  const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  const contact = [objects.find(({ field }) => field === 'contact')?.name, fields['email'], path['contact']].find(
+  const items: readonly unknown[] = Array.isArray(body) ? (body as unknown[]) : [body];
+  const fields = (items[0] ?? {}) as Readonly<Record<string, unknown>>;
+  const named = objects.filter(({ field }) => CONTACTS.includes(field)).map(({ name }) => name);
+  const contact = [...named, fields['email'], path['contact']].find(
     (one) => typeof one === 'string' && one.includes('@'),
   );
+  const reached = isBatch(operationId) ? items.length : objects.filter(({ field }) => field === 'run_id').length;
+  const count = recipients > 0 ? recipients : reached;
   return {
     to:
       audience?.segments.map(({ name }) => name).join(', ') ?? first ?? (typeof contact === 'string' ? contact : null),
-    recipients: audience?.subscribed ?? (recipients > 0 ? recipients : null),
+    recipients: audience?.subscribed ?? (count > 0 ? count : null),
     subject: messages.flatMap(({ subjects }) => subjects)[0] ?? null,
-    changes: changes.map(({ field }) => field),
+    // The changes of a batch are its items, by their positions.
+    changes: isBatch(operationId) ? [] : changes.map(({ field }) => field),
     object: objects.findLast(({ field }) => Object.hasOwn(path, field))?.name ?? null,
   };
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ApprovalContent } from '../../../contract/index.ts';
 import { invalidFields, Refusal } from '../../../platform/refusal.ts';
+import { normalizeAddress, parseMailbox } from '../../../protocol/address/index.ts';
 import { headerFault } from '../../../protocol/mime/index.ts';
 import type { Ctx, Actor } from '../../../tenancy/access/index.ts';
 import { newestOfCall } from './approvals.store.ts';
 import type { AudienceSample } from '../../audience/index.ts';
 import { getBroadcast, findBroadcast } from '../../campaigns/index.ts';
-import { listContactSegments } from '../../audience/index.ts';
+import { findContactsByKeys, listContactSegments, membersAmong } from '../../audience/index.ts';
 import { getDraft, mustFindDraft, inboxNamed } from '../../inbox/index.ts';
 import { findTemplate, getTemplate } from '../../templates/index.ts';
 
@@ -142,8 +143,9 @@ const NAMED_BY_OPERATION: Readonly<Record<string, (ctx: Ctx, path: ProposedCall[
 
 type Filled = (ctx: Ctx, call: ProposedCall) => Promise<string[]>;
 
-const ofPath: Filled = async (_, { path }) => [String(path['segment']).toLowerCase()];
-const ofNew: Filled = async (_, { path, body }) => {
+/** The filter of another segment may name this one. */
+const ofPath: Filled = async (_, { path }) => [FILTERED, String(path['segment']).toLowerCase()];
+const ofNew: Filled = async (ctx, { path, body }) => {
   const items: unknown[] = Array.isArray(body) ? body : [body];
   const segments = items.flatMap((item) => {
     const { segments: some } = (item ?? {}) as { segments?: unknown };
@@ -153,8 +155,23 @@ const ofNew: Filled = async (_, { path, body }) => {
   return [
     FILTERED,
     ...[...named, path['segment']].flatMap((one) => (typeof one === 'string' ? [one.toLowerCase()] : [])),
+    ...(await segmentsOfKnown(ctx, items)),
   ];
 };
+/** Returns the segments of the contacts that exist already, which creating them again changes and may subscribe again. */
+async function segmentsOfKnown({ store, teamId }: Ctx, items: readonly unknown[]): Promise<string[]> {
+  const keys = items.flatMap((item) => {
+    const { email } = (item ?? {}) as { email?: unknown };
+    const parsed = typeof email === 'string' ? parseMailbox(email) : undefined;
+    return parsed?.ok ? [normalizeAddress(parsed.mailbox.address)] : [];
+  });
+  const known = await findContactsByKeys(store.db, teamId, keys);
+  const members = await membersAmong(
+    store.db,
+    known.map(({ id }) => id),
+  );
+  return members.map(({ segment_id: id }) => id);
+}
 const SEGMENTS_MAX = 1000;
 /** A changed address or a renewed subscription adds a recipient to every segment of the contact. */
 const ofContact: Filled = async (ctx, { path }) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ApprovalMessage, CreateBroadcastRequest, PostalAddress } from '../../../contract/index.ts';
+import type { ApprovalMessage, BodyOf, CreateBroadcastRequest, PostalAddress } from '../../../contract/index.ts';
 import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import { isUuid } from '../../../platform/ids.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
@@ -15,7 +16,7 @@ import {
   type ProposedCall,
   type FilledCall,
 } from './proposed-call.ts';
-import { getAutomation } from '../../automations/index.ts';
+import { getAutomation, previewContinuedRuns } from '../../automations/index.ts';
 import {
   fallbacksIn,
   readFallbacks,
@@ -23,6 +24,7 @@ import {
   countRecipients,
   getBroadcast,
   listSubjects,
+  readAbTest,
   loadAudience,
   NOBODY,
   presentAudience,
@@ -33,14 +35,17 @@ import {
 } from '../../campaigns/index.ts';
 import {
   declaredProperties,
+  findContactsByIds,
   getContact,
   getContactProperty,
+  getForm,
   getSegment,
   getTopic,
   listContactTopics,
 } from '../../audience/index.ts';
 import { getEmail, sizeOfFile, readAttachments, type DraftAttachment } from '../../../mail/emails/index.ts';
 import { getDraft, getInbox, getInboxThread, inboxNamed } from '../../inbox/index.ts';
+import { listAttachments } from '../../../mail/attachments/index.ts';
 import { getSuppression } from '../../../mail/suppressions/index.ts';
 import { findTeam, getTeam } from '../../../tenancy/teams/index.ts';
 import { findNamedContent, findTemplate, findVersionContent, getTemplate } from '../../templates/index.ts';
@@ -57,6 +62,7 @@ const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcas
 const OF_AUTOMATIONS = new Set(['createAutomation', 'updateAutomation']);
 /** Operations that start or continue runs of an automation, which they do not change. */
 const OF_RUNS = new Set(['createAutomationRun', 'retryAutomationRun', 'skipAutomationStep', 'retryAutomationRuns']);
+const OF_ONE_RUN = new Set(['retryAutomationRun', 'skipAutomationStep']);
 const OF_EMAILS = new Set(['updateEmail', 'createShare']);
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -164,6 +170,7 @@ function buildMessage(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMes
     template: null,
     alias: null,
     headers: [],
+    options: [],
     fallbacks: {},
     attachments: [],
     ...fields,
@@ -190,6 +197,8 @@ const NAMES: Readonly<Record<string, (ctx: Ctx<World>, id: string, call: Propose
   received_but_not_opened: async (ctx, id) => (await getBroadcast(ctx, id.toLowerCase())).name,
   automation_id: async (ctx, id) => (await getAutomation(ctx, id)).name,
   template: async (ctx, id) => (await getTemplate(ctx, id)).name,
+  confirmation_template_id: async (ctx, id) => (await getTemplate(ctx, id)).name,
+  form_id: async (ctx, id) => (await getForm(ctx, id)).name,
   email_id: async (ctx, id) => (await getEmail(ctx, id)).subject ?? '',
   inbox: async (ctx, id) => (await inboxNamed(ctx, id)).address,
   thread_id: async (ctx, id, call) => (await getInboxThread(ctx, pathIn(call, 'inbox'), id)).subject ?? '',
@@ -199,10 +208,21 @@ const NAMES: Readonly<Record<string, (ctx: Ctx<World>, id: string, call: Propose
 /** Shows the names of the objects that a call names by ids: nobody recognizes an id. */
 async function showObjects({ ctx, call, objects }: Showing): Promise<void> {
   const seen = new Set<string>();
-  for (const [field, id] of listNamed(call)) {
+  const named = listNamed(call);
+  // The items of a batch may name a thousand contacts.
+  const emails = await readEmails(
+    ctx,
+    named.flatMap(([field, id]) => (field === 'contact_id' ? [id] : [])),
+  );
+  for (const [field, id] of named) {
     const read = Object.hasOwn(NAMES, field) ? NAMES[field] : undefined;
     if (!read || seen.has(`${field} ${id}`)) continue;
     seen.add(`${field} ${id}`);
+    const email = field === 'contact_id' ? emails.get(id.toLowerCase()) : undefined;
+    if (email !== undefined) {
+      objects.push({ field, id, name: email });
+      continue;
+    }
     await ifThere(
       read(ctx, id, call).then((name) => {
         if (name !== id) objects.push({ field, id, name });
@@ -211,12 +231,24 @@ async function showObjects({ ctx, call, objects }: Showing): Promise<void> {
   }
 }
 
-/** Lists the ids in the path and the body of a call, and in the steps of an automation, with the fields that have them. */
-function listNamed({ path, body }: ProposedCall): [field: string, id: string][] {
+/** Returns the addresses of contacts by their ids. */
+async function readEmails({ store, teamId }: Ctx<World>, ids: readonly string[]): Promise<Map<string, string>> {
+  const wanted = [...new Set(ids.map((id) => id.toLowerCase()))].filter(isUuid);
+  if (wanted.length === 0) return new Map();
+  const rows = await findContactsByIds(store.db, teamId, wanted);
+  return new Map(rows.map(({ id, email }) => [id, email]));
+}
+
+/**
+ * Lists the ids in the path and the body of a call, in each item of a batch, and in the steps of an automation, with the
+ * fields that have them.
+ */
+function listNamed({ operationId, path, body }: ProposedCall): [field: string, id: string][] {
   const steps = toFields(body)['steps'];
+  const items = Array.isArray(body) ? (body as unknown[]) : [body];
   const parts = [
     path,
-    Array.isArray(body) ? { topics: body as unknown[] } : toFields(body),
+    ...(operationId === 'updateContactTopics' && Array.isArray(body) ? [{ topics: items }] : items.map(toFields)),
     ...(Array.isArray(steps) ? (steps as unknown[]) : []).map((step) => toFields(toFields(step)['config'])),
   ];
   return parts
@@ -230,14 +262,28 @@ const idsIn = (value: unknown): string[] =>
     .map((one) => (typeof one === 'string' ? one : toFields(one)['id']))
     .filter((id): id is string => typeof id === 'string');
 
+const ATTACHMENTS_MAX = 100;
+
 /** Shows the emails in the call itself, each one of a batch, and an email that exists already. */
 async function showEmails({ ctx, call, messages, templates }: Showing): Promise<void> {
   const { operationId, body } = call;
   if (OF_EMAILS.has(operationId)) {
-    const email = await getEmail(ctx, pathIn(call, 'email_id'));
-    const { from, html, text } = email;
-    const addressed = { to: listIn(email.to), cc: listIn(email.cc), bcc: listIn(email.bcc) };
-    messages.push(buildMessage('email', { from, ...addressed, subjects: listIn(email.subject), html, text }));
+    const id = pathIn(call, 'email_id');
+    const email = await getEmail(ctx, id);
+    const { data: files } = await listAttachments(ctx, id, { limit: ATTACHMENTS_MAX });
+    messages.push(
+      buildMessage('email', {
+        from: email.from,
+        to: listIn(email.to),
+        cc: listIn(email.cc),
+        bcc: listIn(email.bcc),
+        reply_to: listIn(email.reply_to),
+        subjects: listIn(email.subject),
+        html: email.html,
+        text: email.text,
+        attachments: files.map(({ filename, size }) => ({ filename, size })),
+      }),
+    );
     return;
   }
   if (operationId !== 'sendEmail' && operationId !== 'sendBatch') return;
@@ -292,6 +338,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         html: body.html ?? null,
         text: body.text ?? null,
         template,
+        options: listOptions(body),
         fallbacks: await fallbacksUsed(ctx, body, { template, fallbacks: fallbacksIn(properties) }),
       }),
     );
@@ -320,6 +367,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
       html: row.html ?? fixed?.html ?? null,
       text: row.text ?? fixed?.text ?? null,
       template: row.template_id,
+      options: listOptions({ ...row, local_time: row.local_time === 1, ab: readAbTest(row) }),
       fallbacks: {
         ...Object.fromEntries(fixed?.fallbacks ?? []),
         ...(await fallbacksUsed(
@@ -332,6 +380,21 @@ async function showBroadcast(showing: Showing): Promise<void> {
   );
   if (call.operationId === 'testBroadcast') return;
   await showAudience(showing, row);
+}
+
+/** Lists how a broadcast is sent, which nobody sees in its text or its recipients. */
+function listOptions(broadcast: Pick<CreateBroadcastRequest, 'rate_per_minute' | 'pool' | 'local_time' | 'ab'>) {
+  const { rate_per_minute: rate, pool, local_time: isLocal, ab } = broadcast;
+  const options: Readonly<Record<string, unknown>> = {
+    rate_per_minute: rate,
+    pool,
+    local_time: isLocal ? true : null,
+    'ab.test_percent': ab?.test_percent,
+    'ab.wait_minutes': ab?.wait_minutes,
+  };
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [{ name, value: String(value) }],
+  );
 }
 
 /** Returns the fallbacks of the keys that a broadcast or its template mentions. */
@@ -454,26 +517,55 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail, { bod
   });
 }
 
-/** Shows the automation as it would be after the call, and the mail of each step. */
+/**
+ * Shows the automation as it would be after the call, and the mail of each step. Runs continue in the version that they
+ * started with, so its steps are shown for them.
+ */
 async function showAutomation(showing: Showing): Promise<void> {
-  const { ctx, call, messages, templates } = showing;
+  const { ctx, call } = showing;
   const isOfRuns = OF_RUNS.has(call.operationId);
   if (!OF_AUTOMATIONS.has(call.operationId) && !isOfRuns) return;
   const isThere = call.operationId !== 'createAutomation';
   const before = isThere ? await getAutomation(ctx, pathIn(call, 'automation_id')) : undefined;
   const after: Fields = { ...before, ...(isOfRuns ? {} : toFields(call.body)) };
-  const steps: readonly unknown[] = Array.isArray(after['steps']) ? (after['steps'] as unknown[]) : [];
-  const connections: readonly unknown[] = Array.isArray(after['connections'])
-    ? (after['connections'] as unknown[])
-    : [];
+  const graphs = await showRuns(showing);
+  if (graphs.length === 0) graphs.push(after);
+  const label = (at: number): string => (graphs.length === 1 ? '' : `version ${at + 1} of ${graphs.length}, `);
   showing.automation = {
     name: textIn(after['name']),
     status: textIn(after['status']) ?? 'disabled',
     reentry: textIn(after['reentry']) ?? 'always',
     exit_on: listIn(after['exit_on']),
-    steps: steps.map(toFields).map((step) => describeStep(step, connections.map(toFields))),
+    steps: graphs.flatMap((graph, at) => {
+      const connections = fieldsIn(graph['connections']);
+      return fieldsIn(graph['steps']).map((step) => `${label(at)}${describeStep(step, connections)}`);
+    }),
   };
-  for (const step of steps.map(toFields)) {
+  for (const graph of graphs) showStepMail(showing, fieldsIn(graph['steps']));
+}
+
+const fieldsIn = (list: unknown): Fields[] => (Array.isArray(list) ? (list as unknown[]).map(toFields) : []);
+
+/** Shows the contacts of the runs that a call continues. Returns the graphs of the versions that they started with. */
+async function showRuns({ ctx, call, objects }: Showing): Promise<Fields[]> {
+  const { operationId, body } = call;
+  if (operationId !== 'retryAutomationRuns' && !OF_ONE_RUN.has(operationId)) return [];
+  const which = OF_ONE_RUN.has(operationId)
+    ? { runId: pathIn(call, 'run_id') }
+    : (toFields(body) as BodyOf<'retryAutomationRuns'>);
+  const runs = await previewContinuedRuns(ctx, pathIn(call, 'automation_id'), which);
+  const emails = await readEmails(
+    ctx,
+    runs.map(({ contactId }) => contactId),
+  );
+  for (const { id, contactId } of runs) objects.push({ field: 'run_id', id, name: emails.get(contactId) ?? contactId });
+  const graphs = new Map(runs.map(({ version, graph }) => [version, graph]));
+  return [...graphs].sort(([a], [b]) => a - b).map(([, graph]) => toFields(graph));
+}
+
+/** Shows the mail of each step of an automation. */
+function showStepMail({ messages, templates }: Showing, steps: readonly Fields[]): void {
+  for (const step of steps) {
     if (step['type'] !== 'send_email') continue;
     const config = toFields(step['config']);
     const template = textIn(toFields(config['template'])['id']);
@@ -538,6 +630,7 @@ const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => P
   updateTemplate: (ctx, call) => getTemplate(ctx, pathIn(call, 'template')),
   updateAutomation: (ctx, call) => getAutomation(ctx, pathIn(call, 'automation_id')),
   updateTopic: (ctx, call) => getTopic(ctx, pathIn(call, 'topic_id').toLowerCase()),
+  updateForm: (ctx, call) => getForm(ctx, pathIn(call, 'form_id')),
   updateContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
   updateAudienceContact: (ctx, call) => getContact(ctx, pathIn(call, 'contact')),
   updateContactProperty: (ctx, call) => getContactProperty(ctx, pathIn(call, 'contact_property_id')),
@@ -557,6 +650,11 @@ async function showChanges({ ctx, call, changes, messages, templates }: Showing)
   if (operationId === 'createTopic' || operationId === 'updateTopic') {
     const confirmation = textIn(body['confirmation_template_id']) ?? (await findConfirmation(ctx, call));
     if (confirmation !== null) templates.set(confirmation, 'published');
+  }
+  if (operationId === 'createForm' || operationId === 'updateForm') {
+    const before = operationId === 'updateForm' ? await getForm(ctx, pathIn(call, 'form_id')) : undefined;
+    const { confirmation_template_id: confirmation } = { ...before, ...body };
+    if (typeof confirmation === 'string') templates.set(confirmation, 'published');
   }
   if (operationId === 'updateContactTopics') {
     changes.push(await readTopicChoices(ctx, call));

@@ -69,6 +69,7 @@ function renderMessage(message: ApprovalMessage): string {
     Template: kind === 'template' ? '' : (template ?? ''),
     Alias: message.alias ?? '',
     Headers: message.headers.map(({ name: header, value }) => `${header}: ${value}`).join(' / '),
+    Options: message.options.map(({ name: option, value }) => `${option}: ${value}`).join(' / '),
     'Fallback values': Object.entries(fallbacks)
       .map(([key, value]) => `${key}: ${value}`)
       .join(', '),
@@ -120,8 +121,13 @@ function renderSender({ sender }: ApprovalContent): string {
 /** Renders what an automation does, each step in one line. */
 function renderAutomation({ automation }: ApprovalContent): string {
   if (automation === null) return '';
-  const { name, status, reentry, steps } = automation;
-  const rows = renderRows({ Name: name ?? '', Status: status ?? '', 'Runs again': reentry ?? '' });
+  const { name, status, reentry, exit_on: exitOn, steps } = automation;
+  const rows = renderRows({
+    Name: name ?? '',
+    Status: status ?? '',
+    'Runs again': reentry ?? '',
+    'Ends on': exitOn.join(', '),
+  });
   return `<h2>Automation</h2>${rows}<ol>${steps.map((step) => `<li>${bdi(step)}</li>`).join('')}</ol>`;
 }
 
