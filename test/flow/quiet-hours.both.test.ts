@@ -92,7 +92,7 @@ it('a broadcast at a local hour that is quiet reaches each contact once, after i
   const id = await campaign.broadcast({
     subject: 'Evening',
     topic_id: topicId,
-    scheduled_at: '2026-11-30T22:00:00Z',
+    scheduled_at: new Date(scene.clock.now() + 12 * HOUR).toISOString(),
     local_time: true,
   });
   // The last of them has its hour at 03:00 UTC, and its quiet hours end at 13:00.
