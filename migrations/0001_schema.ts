@@ -120,7 +120,9 @@ create table teams (
   accent_color text,
   page_headline text,
   page_intro text,
-  page_goodbye text
+  page_goodbye text,
+  -- JSON: how many marketing emails a contact gets at most in how many days; null without a limit.
+  marketing_cap text
 );
 create unique index teams_slug_unique on teams (slug);
 
@@ -747,6 +749,8 @@ create table deliveries (
   -- 1 while it waits for a time: its schedule, its next attempt, or the end of a deferral. Mail with 0 is due whatever the clock
   -- says.
   waits smallint not null default 1,
+  -- 1 while it waits for the quiet hours of its topic to end; such mail does not keep its broadcast from others.
+  is_quiet smallint not null default 0,
   -- The source that its last attempt left by; the next one does too, if it can.
   source text,
   -- The pool that its broadcast chose; without one, the conditions of the pools decide.
@@ -1282,8 +1286,13 @@ create table topics (
   created_at bigint not null,
   deleted_at bigint,
   confirmation text not null default 'none',
-  confirmation_template_id ${id}
+  confirmation_template_id ${id},
+  -- Local times between which no marketing mail of the topic goes out; both null without quiet hours.
+  quiet_from text,
+  quiet_to text
 );
+-- What every claim of marketing mail looks for.
+create index topics_quiet on topics (team_id) where quiet_from is not null and deleted_at is null;
 create index topics_live on topics (team_id, id) where deleted_at is null;
 create unique index topics_live_name on topics (team_id, name) where deleted_at is null;
 
@@ -1306,6 +1315,8 @@ create table contact_engagement (
   last_delivered_at bigint,
   last_opened_at bigint,
   last_clicked_at bigint,
+  -- JSON: when the last marketing emails were accepted; kept only while the team limits them.
+  marketing_times text,
   primary key (team_id, contact_id)
 )${isPg ? ' with (fillfactor = 70)' : ' without rowid'};
 -- Contacts that opened or clicked within a time, where they are few.
@@ -1520,6 +1531,8 @@ create table broadcasts (
   rate_per_minute integer,
   -- The pool of the settings that its mail leaves by; null if their conditions decide.
   pool text,
+  -- JSON: the utm_ parameters that are added to its links; those that are left out are made from names.
+  utm text,
   -- What is fixed when it is sent: later changes of domain, template and draft leave it as it is.
   domain_id ${id},
   body_id ${id},
@@ -1546,6 +1559,8 @@ create table broadcasts (
   pass_at bigint,
   -- When it is to be looked at again; null while it is being sent.
   next_at bigint,
+  -- When the first quiet hours end for which contacts were passed over since the segment was last begun.
+  quiet_until bigint,
   -- JSON: other subjects that a share of the segment tries; when it is decided which one the others get; what it was.
   ab_test text,
   ab_decides_at bigint,
@@ -1657,6 +1672,8 @@ create index broadcast_recipients_variant on broadcast_recipients (broadcast_id,
 create table broadcast_links (
   broadcast_id ${id} not null,
   url_hash text not null,
+  -- The hash without utm_ parameters, by which filters find the link.
+  plain_hash text not null,
   id ${id} not null,
   url text not null,
   clicks integer not null default 0,
@@ -1666,6 +1683,7 @@ create table broadcast_links (
 )${withoutRowid};
 -- GET /broadcasts/{id}/clicked-links.
 create unique index broadcast_links_order on broadcast_links (broadcast_id, id);
+create index broadcast_links_plain on broadcast_links (broadcast_id, plain_hash);
 
 -- Which links of a broadcast an email's recipient has clicked.
 create table broadcast_link_clicks (

@@ -32,6 +32,13 @@ export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
 
+/** Explains why a broadcast continues at a later time, by what it waits for. */
+const NEXT_IN_WORDS: Readonly<Record<string, string>> = {
+  ab_test: ', when the subject is decided.',
+  local_hour: ': contacts get it at their local hour.',
+  quiet_hours: ', when the first quiet hours of the remaining contacts end.',
+};
+
 /** Describes status, progress and the reason why it waits, in a line each. */
 export function broadcastInWords(broadcast: Broadcast): string[] {
   const { status, held, paused } = broadcast;
@@ -44,11 +51,7 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
     ...(paused === null ? [] : [`Paused ${pausedInWords(paused)}.`]),
     ...(held === null ? [] : [`On hold: ${heldInWords(held)}.`]),
     ...(reason === null ? [] : [`Failed: ${reason}.`]),
-    ...(next === null
-      ? []
-      : [
-          `Sending continues at ${next}${waits === 'ab_test' ? ', when the subject is decided.' : ': contacts get it at their local hour.'}`,
-        ]),
+    ...(next === null ? [] : [`Sending continues at ${next}${NEXT_IN_WORDS[waits ?? ''] ?? '.'}`]),
   ];
 }
 
@@ -66,6 +69,12 @@ export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (coun
   const said =
     test.decided_by === null ? [] : [`continues with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];
   return [`${test.test_percent} % for ${test.wait_minutes} minutes`, ...tried, ...said].join('; ');
+}
+
+/** Lists the utm_ parameters that were given; the others are made from names. */
+export function utmInWords(utm: NonNullable<AnswerOf<'getBroadcast'>['utm']>): string {
+  const given = Object.entries(utm).flatMap(([name, value]) => (value === null ? [] : [`${name}=${value}`]));
+  return given.length === 0 ? 'default' : given.join(', ');
 }
 
 type Checklist = AnswerOf<'getBroadcastChecklist'>;

@@ -7,6 +7,7 @@ import {
   pausedInWords,
   previewInWords,
   resumedInWords,
+  utmInWords,
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
@@ -83,6 +84,7 @@ export const broadcasts = withRemaining({
       ab: { label: 'A/B test', value: (one) => abTestInWords(one), words: (one) => abTestInWords(one, grouped) },
       rate_per_minute: 'Emails a minute',
       pool: { kind: 'text' },
+      utm: { label: 'UTM', kind: 'text', value: ({ utm }) => utm && utmInWords(utm) },
       local_time: { label: 'At the local hour', either: ['yes', ''] },
       require_review: { label: 'Must be approved', either: ['yes', ''] },
       review_status: {
@@ -128,6 +130,7 @@ export const broadcasts = withRemaining({
       'ab',
       'rate_per_minute',
       'pool',
+      'utm',
       'local_time',
       'require_review',
       'review_status',

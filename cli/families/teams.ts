@@ -49,6 +49,12 @@ export const teams = withRemaining({
       page_headline: 'Headline',
       page_intro: 'Intro',
       page_goodbye: 'Goodbye',
+      marketing_cap: {
+        label: 'Marketing cap',
+        value: ({ marketing_cap: cap }) =>
+          cap &&
+          `${cap.emails} ${cap.emails === 1 ? 'email' : 'emails'} in ${cap.days} ${cap.days === 1 ? 'day' : 'days'}`,
+      },
       ai_assist_enabled: { either: ['on', 'off'] },
       'sending.sandbox_regions': 'In sandbox',
     },
@@ -70,6 +76,7 @@ export const teams = withRemaining({
       'page_headline',
       'page_intro',
       'page_goodbye',
+      'marketing_cap',
       'ai_assist_enabled',
       'sending.sandbox_regions',
       'created_at',
@@ -101,6 +108,7 @@ export const ownTeams = declareFamily({
       'default_language',
       'language_property',
       'logo_url',
+      'marketing_cap',
       'page_goodbye',
       'page_headline',
       'page_intro',

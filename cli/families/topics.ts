@@ -5,6 +5,10 @@ const fields: FieldsOf<'listTopics'> = {
   default_subscription: { label: 'Default', kind: 'state' },
   visibility: { kind: 'state' },
   confirmation: { kind: 'state' },
+  quiet_hours: {
+    label: 'Quiet hours',
+    value: ({ quiet_hours: hours }) => (hours ? `${hours.from} to ${hours.to}` : ''),
+  },
 };
 const columns = [
   'id',
@@ -13,6 +17,7 @@ const columns = [
   'visibility',
   'confirmation',
   'confirmation_template_id',
+  'quiet_hours',
   'description',
   'created_at',
 ] as const;

@@ -58,6 +58,23 @@ function readMapped(text: string, says: string): [string, { column: string; type
   return [key, type === undefined ? { column } : { column, type }];
 }
 
+const UTM_NAMES = ['source', 'medium', 'campaign', 'term', 'content'];
+
+/** Reads `default`, or some parameters as `source=shop,campaign=spring`. */
+function readUtm(text: string, nameOption: NameOption): true | Record<string, string> {
+  if (text.trim() === 'default') return true;
+  return Object.fromEntries(
+    splitPairs(text).map((pair): [string, string] => {
+      const [, name = '', value = ''] = /^([^=]+)=([^]+)$/.exec(pair) ?? [];
+      if (UTM_NAMES.includes(name)) return [name, value];
+      throw wrong(
+        `${nameOption('utm')} must be default, or some of ${UTM_NAMES.join(', ')}, such as source=shop,campaign=spring`,
+        text,
+      );
+    }),
+  );
+}
+
 type Value = string | number | boolean;
 
 /** The values of a contact's properties. */
@@ -300,6 +317,7 @@ const READERS: Readonly<Record<Syntax, Reader>> = {
   'property column': { split: splitPairs, read: (texts, { nameOption }) => readMappedProperties(texts, nameOption) },
   tag: { split: splitPairs, read: (texts, { nameOption }) => texts.map((text) => readTag(text, nameOption)) },
   'time ahead': { read: ([text = '']) => readTimeAhead(text, Date.now()) },
+  utm: { split: splitPairs, read: (texts, { nameOption }) => readUtm(texts.join(','), nameOption) },
   topic: { split: splitPairs, read: (texts, { nameOption }) => readTopics(texts, nameOption) },
   variable: { split: splitPairs, read: (texts, { nameOption }) => readVariables(texts, nameOption) },
   'variable declaration': {

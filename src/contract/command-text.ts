@@ -20,6 +20,7 @@ export type Syntax =
   | 'tag'
   | 'time ahead'
   | 'topic'
+  | 'utm'
   | 'variable'
   | 'variable declaration';
 

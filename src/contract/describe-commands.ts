@@ -229,7 +229,7 @@ function deriveFlag(
   const last = field.split('.').at(-1) ?? field;
   const flag = called ?? (last === field ? undefined : kebab(last));
   const items = forms.find((form) => form.items)?.items as Schema | undefined;
-  const isBoolean = types.includes('boolean');
+  const isBoolean = own.syntax === undefined && types.includes('boolean');
   const isJson = own.syntax === undefined && (types.includes('object') || (items !== undefined && isObject(items)));
   const isNumber = types.some((type) => type === 'integer' || type === 'number') && !types.includes('string');
   const isMany = items !== undefined || (own.syntax !== undefined && types.includes('object'));

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 
 /**
- * `choice` is a link to unsubscribe and to choose topics, `confirmation` one that opts in to its topic. `sign_up`
+ * `view` is a link that shows an email. `choice` is a link to unsubscribe and to choose topics, `confirmation` one that opts in to its topic. `sign_up`
  * confirms a sign-up with a form: the form takes the place of the topic, and the sign-up that of the contact.
  */
-export type LinkKind = 'choice' | 'confirmation' | 'sign_up';
+export type LinkKind = 'choice' | 'confirmation' | 'sign_up' | 'view';
 
 export interface PreferenceLink {
   kind: LinkKind;
@@ -26,7 +26,7 @@ export interface LinkKeys {
 
 const TAG_BYTES = 16;
 const ID_BYTES = 16;
-const KINDS: readonly LinkKind[] = ['choice', 'confirmation', 'sign_up'];
+const KINDS: readonly LinkKind[] = ['choice', 'confirmation', 'sign_up', 'view'];
 const HAS_TOPIC = 0x10;
 const HAS_EMAIL = 0x20;
 const KIND_BITS = 0x0f;

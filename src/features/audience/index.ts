@@ -53,7 +53,14 @@ export {
   lockContacts,
   type ContactRow,
 } from './contacts/contacts.store.ts';
-export { beginEngagement, countCustomEvents, findEngagement, recordEngagement } from './contacts/engagement.store.ts';
+export {
+  beginEngagement,
+  countCustomEvents,
+  countTowardsCap,
+  findContactsAtCap,
+  findEngagement,
+  recordEngagement,
+} from './contacts/engagement.store.ts';
 export { beginExport, exportContacts, makeExportPage } from './contacts/export-contacts.ts';
 export { contactNamed, filteredContacts, readContactName, readPropertyValues } from './contacts/find-contact.ts';
 export {
@@ -127,5 +134,5 @@ export {
  * over the topic's default, and every choice leaves a consent record.
  */
 export { listConfirmations } from './topics/confirmations.store.ts';
-export { findTopic, liveTopics } from './topics/topics.store.ts';
+export { findTopic, liveTopics, quietTopics, type QuietTopic } from './topics/topics.store.ts';
 export { createTopic, getTopic, listTopics } from './topics/topics.ts';

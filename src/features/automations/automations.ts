@@ -432,7 +432,11 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
     // A template may have megabytes, so it is composed outside of the event loop and of the transaction.
     const { bodies, isMarketing, hasLink } = await texts.run(
       { teamId, chars: countChars(found.content), task: composeStepBodies, isPatient: true },
-      [source, { team, properties, fallbacks }, { stream: isOneOf(STREAMS, stream) ? stream : undefined, topicId }],
+      [
+        source,
+        { team, properties, fallbacks, utm: null },
+        { stream: isOneOf(STREAMS, stream) ? stream : undefined, topicId },
+      ],
     );
     const step = `The step ${listed([key])}`;
     if (stream === 'transactional' && hasLink) {

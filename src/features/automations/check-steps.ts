@@ -1,3 +1,4 @@
+import { UTM_NAMES } from '../../protocol/utm.ts';
 import { ENROLLING_TYPES, type EnrollingType } from '../../mail/events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids.ts';
@@ -36,7 +37,7 @@ const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
   trigger: ['event_name', 'segment_id', 'date_property', 'repeat', 'days', 'hour'],
-  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream'],
+  send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id', 'stream', 'utm'],
   delay: ['duration', 'until'],
   condition: ['type', 'field', 'operator', 'value', 'rules', 'filter'],
   contact_update: ['first_name', 'last_name', 'unsubscribed', 'properties'],
@@ -134,7 +135,7 @@ function checkDelay({ duration, until }: Config, { now }: Known, report: Report)
 export const durationMs = (phrase: string): number | undefined => parseTimePhrase(`in ${phrase}`, 0);
 
 function checkEmail(config: Config, { properties }: Known, report: Report): void {
-  const { template, subject, from, reply_to: replyTo, topic_id: topicId, stream } = config;
+  const { template, subject, from, reply_to: replyTo, topic_id: topicId, stream, utm } = config;
   if (!isRecord(template) || typeof template['id'] !== 'string')
     report('must have a template with the id of a template');
   else checkTemplate(template, properties, report);
@@ -152,8 +153,18 @@ function checkEmail(config: Config, { properties }: Known, report: Report): void
   if (stream !== undefined && !isOneOf(STREAMS, stream)) report(`must have a stream: ${STREAMS.join(' or ')}`);
   if (stream === 'transactional' && typeof topicId === 'string')
     report('may not have topic_id in the stream transactional, because contacts opt out of topics');
+  if (utm !== undefined && !isUtm(utm))
+    report(`must have utm as true or as an object of ${UTM_NAMES.join(', ')}, each a string of 1 to 200 characters`);
   for (const { message } of messageFaults(config)) report(message.replace(/\.$/, ''));
 }
+
+const isUtm = (utm: unknown): boolean =>
+  utm === true ||
+  (isRecord(utm) &&
+    Object.entries(utm).every(
+      ([name, value]) =>
+        isOneOf(UTM_NAMES, name) && typeof value === 'string' && value.trim() !== '' && value.length <= 200,
+    ));
 
 function checkTemplate({ variables = {}, ...rest }: Config, properties: Known['properties'], report: Report): void {
   const unknown = Object.keys(rest).filter((field) => field !== 'id');

@@ -1,3 +1,4 @@
+import type { UtmParameters } from '../../protocol/utm.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { StandaloneMail } from '../campaigns/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
@@ -10,6 +11,7 @@ interface SendConfig {
   from?: string;
   topic_id?: string | null;
   stream?: 'marketing' | 'transactional';
+  utm?: true | UtmParameters;
 }
 
 /** Lists the emails of the active version of an automation, in the order of its steps. */
@@ -21,7 +23,7 @@ export async function listStepMails(
   const mails: (StandaloneMail & { label: string })[] = [];
   for (const { key, type, config } of steps) {
     if (type !== 'send_email') continue;
-    const { template, subject, from, topic_id: topicId, stream } = config as SendConfig;
+    const { template, subject, from, topic_id: topicId, stream, utm } = config as SendConfig;
     const found = await findPublishedTemplate(db, automation.team_id, String(template?.id));
     if (!found) continue;
     const { content, version } = found;
@@ -34,6 +36,8 @@ export async function listStepMails(
       given: sampleValues(template?.variables ?? {}),
       stream,
       topicId: topicId ?? null,
+      utm,
+      campaign: automation.name,
     });
   }
   return mails;

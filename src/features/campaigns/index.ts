@@ -45,7 +45,13 @@ export {
   type BroadcastRow,
 } from './broadcasts/broadcasts.store.ts';
 export { createBroadcast } from './broadcasts/change-broadcast.ts';
-export { composeStepBodies, composeStepMail, countChars, readFallbacks } from './broadcasts/freeze-broadcast.ts';
+export {
+  completeUtm,
+  composeStepBodies,
+  composeStepMail,
+  countChars,
+  readFallbacks,
+} from './broadcasts/freeze-broadcast.ts';
 export {
   beginBroadcast,
   claimDueBroadcasts,
@@ -58,6 +64,7 @@ export {
   fallbacksIn,
   isTeamKey,
   isTooLarge,
+  isViewable,
   mailFor,
   mergedMail,
   propertyNamed,
@@ -71,6 +78,7 @@ export {
   type RenderedMail,
   type StandaloneMail,
 } from './broadcasts/preview-broadcast.ts';
+export { findQuietEmails, findQuietTime } from './broadcasts/quiet-hours.ts';
 export {
   getBroadcast,
   getBroadcastChecklist,

@@ -3,11 +3,13 @@ import type { Executor, Row } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store.ts';
 import { openContent } from '../../mail/contents/index.ts';
 import { eraseEvents, eraseOfEndpoints } from '../../mail/events/index.ts';
+import { markerText } from '../../tenancy/logs/index.ts';
 import { importBlob, importsWithFile, removeImportFile } from '../audience/index.ts';
 import { listToldEvents } from '../webhooks/index.ts';
 import {
   ERASED,
   findCommonPart,
+  hasAddress,
   isAddress,
   replaceAddress,
   replaceInJson,
@@ -268,7 +270,10 @@ export async function eraseLastEvent(erasing: Erasing, contactId: string): Promi
   });
 }
 
-/** Replaces the address in the log of requests. */
+/**
+ * Replaces the address in the paths of logged requests. A body that has it is removed as a whole, because it may also have
+ * what was written to or by the person.
+ */
 const eraseLogs = (erasing: Erasing): Promise<void> =>
   eachRowWith(
     erasing,
@@ -278,9 +283,14 @@ const eraseLogs = (erasing: Erasing): Promise<void> =>
       const at = { table: 'request_logs', key: { team_id: teamId, id } };
       const values = {
         endpoint: replaceInUrls(String(endpoint), emailKey),
-        request_body: replaceInValue(request, emailKey),
-        response_body: replaceInValue(response, emailKey),
+        request_body: eraseBody(request, emailKey),
+        response_body: eraseBody(response, emailKey),
       };
       await store.db.tx((tx) => change(tx, erasing, at, values));
     },
   );
+
+function eraseBody(body: unknown, emailKey: string): string | null {
+  if (typeof body !== 'string') return null;
+  return hasAddress(body, emailKey) ? markerText({ redacted: true, bytes: Buffer.byteLength(body) }) : body;
+}

@@ -384,6 +384,7 @@ async function finish({ store, deletion, counts }: Removal): Promise<void> {
       page_headline: null,
       page_intro: null,
       page_goodbye: null,
+      marketing_cap: null,
     });
   });
 }

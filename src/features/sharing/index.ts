@@ -28,8 +28,10 @@ export {
   forgetExpiredShares,
   readSharedContent,
   readSharedEmail,
+  readViewedEmail,
   type SharedContent,
   type SharedEmail,
+  type ViewedEmail,
   revokeShares,
 } from './shares.ts';
 export { removeEmailShares } from './shares.store.ts';

@@ -11,11 +11,14 @@ import {
   loadBodies,
   openAttachment,
   type AttachmentRow,
+  type EmailRow,
 } from '../../mail/emails/index.ts';
 import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts';
 import { insertShare, findLiveShare, removeEmailShares, deleteExpiredShares } from './shares.store.ts';
 import { deleteExpiredPageShares } from './page-shares.store.ts';
 import type { Store } from '../../platform/store.ts';
+import { findContactsByIds } from '../audience/index.ts';
+import type { PreferenceLink } from '../../protocol/preference-links.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
 
 const SECOND_MS = 1000;
@@ -146,9 +149,29 @@ export async function readSharedEmail(store: Store, token: string): Promise<Shar
   const { clock, db } = store;
   const share = await findLiveShare(db, hashToken(token), clock.now());
   if (!share) return undefined;
-  const ids = [share.email_id];
-  const [row] = await emailRowsByIds(db, ids);
+  const [row] = await emailRowsByIds(db, [share.email_id]);
   if (!row || isWithheld(store, row) || !(await mayShowContent(store, row.team_id))) return undefined;
+  return { ...(await presentShown(store, row)), expiresAt: share.expires_at };
+}
+
+/** Email as its recipient sees it in a browser. */
+export type ViewedEmail = Omit<SharedEmail, 'expiresAt'>;
+
+/**
+ * Reads the email of a link in the mail to a contact; undefined if the email or the contact was deleted, or if the team
+ * is suspended or above its quota.
+ */
+export async function readViewedEmail(store: Store, link: PreferenceLink): Promise<ViewedEmail | undefined> {
+  if (link.kind !== 'view' || link.emailId === null) return undefined;
+  const { db } = store;
+  const [row] = await emailRowsByIds(db, [link.emailId]);
+  if (!row || row.team_id !== link.teamId || row.contact_id !== link.contactId) return undefined;
+  const [contact] = await findContactsByIds(db, link.teamId, [link.contactId]);
+  if (!contact || isWithheld(store, row) || !(await mayShowContent(store, row.team_id))) return undefined;
+  return presentShown(store, row);
+}
+
+async function presentShown({ db }: Store, row: EmailRow): Promise<ViewedEmail> {
   return {
     id: row.id,
     from: row.sender,
@@ -159,13 +182,12 @@ export async function readSharedEmail(store: Store, token: string): Promise<Shar
     lastEvent: row.last_event,
     createdAt: row.created_at,
     scheduledAt: row.scheduled_at,
-    attachments: row.attachment_count > 0 ? await listEmailAttachments(db, ids) : [],
-    expiresAt: share.expires_at,
+    attachments: row.attachment_count > 0 ? await listEmailAttachments(db, [row.id]) : [],
     isLarge: row.attachment_count > 0 || (await isLargeBody(db, row.id)),
   };
 }
 
-export async function readSharedContent(store: Store, email: SharedEmail): Promise<SharedContent> {
+export async function readSharedContent(store: Store, email: ViewedEmail): Promise<SharedContent> {
   const { html, text } = (await loadBodies(store, store.db, [email.id])).get(email.id) ?? { html: null, text: null };
   return { html, text, images: await readInlineImages(store, html ?? '', email, INLINE_IMAGE_BYTES_MAX) };
 }

@@ -7,6 +7,7 @@ import {
   holdsOnMail,
   waitingPage,
   countTouched,
+  findQuietTimes,
   heldIn,
   holdsById,
   retryNow,
@@ -54,6 +55,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
   const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });
   const last = await lastAttempts(db, rows);
   const explain = await explainWaiting(store, rows);
+  const quiet = await findQuietTimes(db, rows, moment.now);
   const broadcastIds = [...new Set(rows.flatMap((row) => row.broadcast_id ?? []))];
   const reasons = new Map((await holdsOnMail(db, broadcastIds)).map(({ id, reason }) => [id, reason]));
   const about = await aboutEmails(store, rows);
@@ -72,7 +74,7 @@ export async function listWaiting(store: Store, filter: WaitingFilter, page: Pag
     hold_reason: reasons.get(row.hold_id ?? '') ?? null,
     waits_because:
       row.state === 'waiting' || row.state === 'retrying'
-        ? explain({ ...row, isMarketing: row.is_marketing === 1 })
+        ? (quiet.get(row.email_id)?.reason ?? explain({ ...row, isMarketing: row.is_marketing === 1 }))
         : null,
     last_attempt: last(row),
   });

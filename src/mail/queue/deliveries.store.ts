@@ -92,10 +92,13 @@ export async function insertDeliveries(tx: Executor, rows: readonly DeliveryRow[
   );
 }
 
-/** Counts the deliveries of a broadcast that were not tried yet, up to `max`, without those that an operator holds. */
+/**
+ * Counts the deliveries of a broadcast that were not tried yet, up to `max`, without those that an operator holds or that
+ * wait for quiet hours.
+ */
 export async function waitingOfBroadcast(db: Executor, broadcastId: string, max: number): Promise<number> {
   const sql = `select count(*) as n from (select 1 from deliveries
-    where broadcast_id = ? and attempt = 0 and hold_id is null limit ?) as waiting`;
+    where broadcast_id = ? and attempt = 0 and hold_id is null and is_quiet = 0 limit ?) as waiting`;
   return Number((await db.get<{ n: number }>(sql, [broadcastId, max]))?.n ?? 0);
 }
 
@@ -292,6 +295,14 @@ export async function postponeClaims(
 ): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', ids);
   const sql = `update deliveries set lease_owner = null, due_at = ?, waits = 1, is_throttled = 1, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [until, among.value, owner]);
+}
+
+/** Undoes claims until the quiet hours of the contacts end. */
+export async function postponeQuiet(tx: Executor, owner: string, ids: readonly string[], until: number): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set lease_owner = null, due_at = ?, waits = 1, is_quiet = 1, attempt = attempt - 1
     where ${among.sql} and lease_owner = ?`;
   await tx.run(sql, [until, among.value, owner]);
 }

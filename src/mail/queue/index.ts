@@ -5,7 +5,16 @@
  */
 export { createQueue, type Queue, type QueueOptions, createContentionGauge } from './queue.ts';
 export type { Settle, Tried } from './process-delivery.ts';
-export { findEmailsOfOptedOut, type Outcome, type ClaimedDelivery, type DeliveryToContact } from './rules.ts';
+export {
+  findEmailsOfOptedOut,
+  findQuietMail,
+  findQuietTimes,
+  type Outcome,
+  type ClaimedDelivery,
+  type DeliveryToContact,
+  type QuietDelivery,
+  type QuietTime,
+} from './rules.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';

@@ -2,11 +2,13 @@ import { isoTime } from '../../platform/clock.ts';
 import type { Store } from '../../platform/store.ts';
 import { explainWaiting } from '../throttles/index.ts';
 import { listEmailDeliveries } from './deliveries.store.ts';
+import { findQuietTimes } from './rules.ts';
 
 /** Lists the pending deliveries of an email: each destination that is not settled, and what it waits for. */
 export async function pendingDeliveries(store: Store, emailId: string) {
   const rows = await listEmailDeliveries(store.db, emailId);
   const explain = await explainWaiting(store, rows);
+  const quiet = await findQuietTimes(store.db, rows, store.clock.now());
   return rows.map((row) => {
     const state = deriveState(row);
     return {
@@ -15,7 +17,10 @@ export async function pendingDeliveries(store: Store, emailId: string) {
       state,
       attempts: row.attempt,
       until: state === 'under_way' || state === 'held' ? null : isoTime(row.due_at),
-      waits_because: state === 'waiting' ? explain({ ...row, isMarketing: row.is_marketing === 1 }) : null,
+      waits_because:
+        state === 'waiting'
+          ? (quiet.get(row.email_id)?.reason ?? explain({ ...row, isMarketing: row.is_marketing === 1 }))
+          : null,
     };
   });
 }

@@ -6,7 +6,7 @@ import { accountMailAmong } from '../emails/index.ts';
 import { sendingNames } from '../domains/index.ts';
 import { suppressionsAmong } from '../suppressions/index.ts';
 import { suspendedAmong } from '../../tenancy/teams/index.ts';
-import { deferClaims, moveToRetrying, postponeClaims, type DeliveryRow } from './deliveries.store.ts';
+import { deferClaims, moveToRetrying, postponeClaims, postponeQuiet, type DeliveryRow } from './deliveries.store.ts';
 import { holdsOnMail, holdClaims } from './waiting.store.ts';
 import type { Obstacle, RecipientOutcome } from '../deliver/index.ts';
 
@@ -37,6 +37,8 @@ interface Ruling {
   down: DeliveryRow[];
   /** Deliveries whose destination is suspended, by the time at which the suspension ends. */
   waiting: ReadonlyMap<number, DeliveryRow[]>;
+  /** Marketing mail whose topic has quiet hours, by the time at which they end. */
+  quiet: ReadonlyMap<number, DeliveryRow[]>;
   /** Deliveries of suspended teams, which send nothing; their mail waits for the operator. */
   suspended: DeliveryRow[];
 }
@@ -51,16 +53,23 @@ export async function ruleOn(
   due: readonly DeliveryRow[],
   { rule, now }: { rule?: ObstacleRule | undefined; now: number },
 ): Promise<Ruling> {
-  if (due.length === 0) return { free: [], held: new Map(), down: [], waiting: new Map(), suspended: [] };
+  if (due.length === 0)
+    return { free: [], held: new Map(), down: [], waiting: new Map(), quiet: new Map(), suspended: [] };
   const unsent = due.filter((row) => row.handed_off_at === null);
   const held = await heldAmong(db, unsent);
   const isHeld = new Set([...held.values()].flat());
-  const { down, waiting } = await findObstacles(
+  const quiet = await findQuiet(
     db,
     unsent.filter((row) => !isHeld.has(row)),
+    now,
+  );
+  const isHeldOrQuiet = new Set([...isHeld, ...[...quiet.values()].flat()]);
+  const { down, waiting } = await findObstacles(
+    db,
+    unsent.filter((row) => !isHeldOrQuiet.has(row)),
     { rule, now },
   );
-  const isAside = new Set([...isHeld, ...down, ...[...waiting.values()].flat()]);
+  const isAside = new Set([...isHeldOrQuiet, ...down, ...[...waiting.values()].flat()]);
   const reachable = due.filter((row) => !isAside.has(row));
   const teams = new Set(await suspendedAmong(db, [...new Set(reachable.map((row) => row.team_id))]));
   const isSuspended = (row: DeliveryRow): boolean => teams.has(row.team_id) && row.handed_off_at === null;
@@ -68,7 +77,28 @@ export async function ruleOn(
     db,
     reachable.filter((row) => !isSuspended(row)),
   );
-  return { free, held, down, waiting, suspended: reachable.filter(isSuspended) };
+  return { free, held, down, waiting, quiet, suspended: reachable.filter(isSuspended) };
+}
+
+/** Finds the marketing mail that waits for quiet hours, by the time at which they end. */
+async function findQuiet(db: Executor, rows: readonly DeliveryRow[], now: number): Promise<Map<number, DeliveryRow[]>> {
+  const found = new Map<number, DeliveryRow[]>();
+  const quiet = await findQuietTimes(db, rows, now);
+  for (const row of rows) {
+    const until = quiet.get(row.email_id)?.until;
+    if (until !== undefined) found.set(until, [...(found.get(until) ?? []), row]);
+  }
+  return found;
+}
+
+/** Finds the emails among these deliveries that wait for quiet hours now. Only marketing mail to contacts does. */
+export async function findQuietTimes(
+  db: Executor,
+  rows: readonly (QuietDelivery & Pick<DeliveryRow, 'is_marketing'>)[],
+  now: number,
+): Promise<Map<string, QuietTime>> {
+  const toContacts = rows.filter((row) => row.is_marketing === 1 && row.contact_id !== null);
+  return toContacts.length === 0 ? new Map() : findQuietMail.call(db, toContacts, now);
 }
 
 async function findObstacles(
@@ -100,13 +130,14 @@ async function findObstacles(
 export async function putAside(
   tx: Executor,
   owner: string,
-  { held, down, waiting, suspended }: Ruling,
+  { held, down, waiting, quiet, suspended }: Ruling,
   now: number,
 ): Promise<void> {
   for (const [holdId, rows] of held) await holdClaims(tx, owner, toIds(rows), { holdId, now });
   // An attempt at a destination that is down costs as much as a delivery.
   if (down.length > 0) await moveToRetrying(tx, owner, toIds(down), now);
   for (const [until, rows] of waiting) await postponeClaims(tx, owner, toIds(rows), until);
+  for (const [until, rows] of quiet) await postponeQuiet(tx, owner, toIds(rows), until);
   if (suspended.length === 0) return;
   // An id that is ahead of the clock belongs to recent mail.
   const ageMs = Math.min(...suspended.map((row) => now - timeOfId(row.id)));
@@ -230,3 +261,18 @@ export const findEmailsOfOptedOut =
   defineHook<(tx: Executor, rows: readonly DeliveryToContact[]) => Promise<Set<string>>>('findEmailsOfOptedOut');
 
 export type DeliveryToContact = Pick<DeliveryRow, 'email_id' | 'contact_id'>;
+
+/** Quiet hours that a contact has now for the topic of a mail. */
+export interface QuietTime {
+  until: number;
+  /** Shown to the team and to operators. */
+  reason: string;
+}
+
+export type QuietDelivery = Pick<DeliveryRow, 'email_id' | 'team_id' | 'contact_id'>;
+
+/** Finds the emails among these deliveries of marketing mail that wait for quiet hours, with the time when these end. */
+export const findQuietMail =
+  defineHook<(db: Executor, rows: readonly QuietDelivery[], now: number) => Promise<Map<string, QuietTime>>>(
+    'findQuietMail',
+  );

@@ -35,6 +35,7 @@ export {
 } from './filter.ts';
 export {
   hashLink,
+  hashPlainLink,
   listNamedIn,
   listPropertyKeys,
   parseFilter,

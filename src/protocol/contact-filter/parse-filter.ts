@@ -1,3 +1,4 @@
+import { removeUtm } from '../utm.ts';
 import { createHash } from 'node:crypto';
 import { parseIsoTime } from '../iso-time.ts';
 import { parseMailbox, normalizeAddress } from '../address/index.ts';
@@ -127,6 +128,9 @@ export function parseFilter(input: unknown, declared: Declared, root = 'filter')
 
 /** Returns the hash by which a clicked link is found. */
 export const hashLink = (link: string): string => createHash('sha256').update(link).digest('hex');
+
+/** Returns the hash by which filters compare a link: `utm_` parameters, which sending may have added, do not count. */
+export const hashPlainLink = (link: string): string => hashLink(removeUtm(link));
 
 /** Names in filters of things that have to be looked up before a filter can be parsed. Ids are in lower case. */
 export interface NamedInFilters {
@@ -297,7 +301,7 @@ class Reader {
       return this.#fault(path, `has a link; only clicked takes one, not ${engagement}`);
     if (link !== undefined && !isLink(link))
       return this.#fault(path, `has an invalid link; it takes an address of 1 to ${LINK_CHARS_MAX} characters`);
-    const linkHash = link === undefined ? null : hashLink(link);
+    const linkHash = link === undefined ? null : hashPlainLink(link);
     if (broadcast === undefined)
       return linkHash === null ? { kind: 'engaged', what: engagement, since } : { kind: 'link', linkHash, since };
     if (since !== null)

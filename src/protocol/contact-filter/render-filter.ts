@@ -111,7 +111,7 @@ function buildRecipientCondition(
   if (linkHash === null) return rendered(`${row}.${what} > 0`);
   return rendered(
     `exists (select 1 from broadcast_link_clicks b where b.email_id = ${row}.email_id
-      and b.link_id = (select id from broadcast_links where broadcast_id = ? and url_hash = ?))`,
+      and b.link_id in (select id from broadcast_links where broadcast_id = ? and plain_hash = ?))`,
     broadcastId,
     linkHash,
   );

@@ -22,6 +22,7 @@ export {
   HTML_CHARS_MAX,
   isWebAddress,
   LINKS_MAX,
+  scanHtml,
   trackHtml,
   writeTargets,
   type Targets,

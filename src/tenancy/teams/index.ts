@@ -31,8 +31,10 @@ export {
   foundTeam,
   keepPlaceholderAddress,
   listOwnTeams,
+  readMarketingCap,
   switchTeam,
   updateTeam,
+  type MarketingCap,
 } from './own-teams.ts';
 export {
   findNamedTeam,

@@ -110,6 +110,9 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
     const words = input[field];
     if (words !== undefined) change[field] = words?.trim() ?? null;
   }
+  if (input.marketing_cap !== undefined) {
+    change.marketing_cap = input.marketing_cap && JSON.stringify(input.marketing_cap);
+  }
   const onlyWithAddress = name !== undefined && address === undefined;
   const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
   if (!isChanged && onlyWithAddress) {
@@ -120,6 +123,16 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
   }
   return getTeam(ctx);
 }
+
+/** The largest number of marketing emails for a contact within a number of days. */
+export interface MarketingCap {
+  emails: number;
+  days: number;
+}
+
+/** Returns the limit of marketing emails for each contact of a team; null without one. */
+export const readMarketingCap = ({ marketing_cap: cap }: Pick<TeamRow, 'marketing_cap'>): MarketingCap | null =>
+  cap === null ? null : (JSON.parse(cap) as MarketingCap);
 
 /** The team's own words on its pages. */
 const WORDS = ['page_headline', 'page_intro', 'page_goodbye'] as const;
@@ -213,6 +226,7 @@ function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObje
     page_headline: row.page_headline,
     page_intro: row.page_intro,
     page_goodbye: row.page_goodbye,
+    marketing_cap: readMarketingCap(row),
     ai_assist_enabled: row.ai_assist_enabled === 1,
     sso,
     sending: {

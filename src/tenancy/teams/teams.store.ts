@@ -38,6 +38,8 @@ export interface TeamRow {
   page_headline: string | null;
   page_intro: string | null;
   page_goodbye: string | null;
+  /** JSON of the largest number of marketing emails for a contact; null without a limit. */
+  marketing_cap: string | null;
 }
 
 /** The columns of a new team; the others are set later. */

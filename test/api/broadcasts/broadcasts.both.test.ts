@@ -38,6 +38,7 @@ describe('POST /broadcasts', () => {
       duplicated_from: null,
       template_id: null,
       pool: null,
+      utm: null,
       status: 'draft',
       changed_by_app: null,
       created_at: new Date(scene.clock.now()).toISOString(),

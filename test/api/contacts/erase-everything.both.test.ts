@@ -88,8 +88,14 @@ async function spread(): Promise<void> {
   const texts = [broadcast, team.id, 'News', from, 'Hello', '[]', 'sent', 1, 1, ids.uuid()];
   const columns = ['id', 'team_id', 'name', 'sender', 'subject', 'reply_to_list', 'status', 'created_at', 'updated_at'];
   await db.insertMany('broadcasts', [...columns, 'body_id'], [texts]);
-  const link = [broadcast, 'hash', ids.uuid(), `https://example.com/?e=${encodeURIComponent(ADA)}&x=${ADA}`];
-  await db.insertMany('broadcast_links', ['broadcast_id', 'url_hash', 'id', 'url'], [link]);
+  const link = [
+    broadcast,
+    'hash',
+    'plain hash',
+    ids.uuid(),
+    `https://example.com/?e=${encodeURIComponent(ADA)}&x=${ADA}`,
+  ];
+  await db.insertMany('broadcast_links', ['broadcast_id', 'url_hash', 'plain_hash', 'id', 'url'], [link]);
   await scene.settled();
 }
 

@@ -33,6 +33,7 @@ it('a new team has the default plan and a full-access key that works at once', a
     page_headline: null,
     page_intro: null,
     page_goodbye: null,
+    marketing_cap: null,
     admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });

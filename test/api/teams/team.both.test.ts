@@ -55,6 +55,7 @@ describe('GET /team', () => {
       page_headline: null,
       page_intro: null,
       page_goodbye: null,
+      marketing_cap: null,
       ai_assist_enabled: false,
       sso: null,
       sending: { sandbox_regions: ['us-east-1', 'sa-east-1'] },

@@ -22,7 +22,7 @@ describe('the /topics routes', () => {
     const created = await call(team, 'POST', '/topics', body);
     const { id } = created.body;
     expect([created.status, created.body]).toEqual([201, { object: 'topic', id }]);
-    const asks = { confirmation: 'none', confirmation_template_id: null };
+    const asks = { confirmation: 'none', confirmation_template_id: null, quiet_hours: null };
     const item = { id, ...body, ...asks, created_at: new Date(scene.clock.now()).toISOString() };
     expect((await call(team, 'GET', `/topics/${id}`)).body).toEqual({ object: 'topic', ...item });
     expect((await call(team, 'GET', '/topics')).body).toEqual({ object: 'list', has_more: false, data: [item] });
@@ -37,6 +37,21 @@ describe('the /topics routes', () => {
     const team = await scene.team();
     const id = await make(team, 'News');
     expect((await call(team, 'GET', `/topics/${id}`)).body).toMatchObject({ visibility: 'private', description: null });
+  });
+
+  it('set quiet hours, which keep until they are changed or removed', async () => {
+    const team = await scene.team();
+    const quiet = { from: '21:00', to: '08:00' };
+    const id = await make(team, 'Night', { quiet_hours: quiet });
+    const shown = async () => (await call(team, 'GET', `/topics/${id}`)).body.quiet_hours;
+    await call(team, 'PATCH', `/topics/${id}`, { name: 'Day' });
+    expect(await shown()).toEqual(quiet);
+    await call(team, 'PATCH', `/topics/${id}`, { quiet_hours: { from: '12:00', to: '13:30' } });
+    expect(await shown()).toEqual({ from: '12:00', to: '13:30' });
+    const same = await call(team, 'PATCH', `/topics/${id}`, { quiet_hours: { from: '12:00', to: '12:00' } });
+    expect(same).toMatchObject({ body: { message: 'quiet_hours: from and to must be different times.' } });
+    await call(team, 'PATCH', `/topics/${id}`, { quiet_hours: null });
+    expect(await shown()).toBeNull();
   });
 
   it('allow one live topic of a name, and do not change the default', async () => {
@@ -58,6 +73,8 @@ describe('the /topics routes', () => {
     [{ name: 'x', default_subscription: 'opt_in', description: 'x'.repeat(201) }, 400],
     [{ name: 'x', default_subscription: 'opt_in', visibility: 'hidden' }, 400],
     [{ name: 'x' }, 422],
+    [{ name: 'x', default_subscription: 'opt_in', quiet_hours: { from: '24:00', to: '08:00' } }, 400],
+    [{ name: 'x', default_subscription: 'opt_in', quiet_hours: { from: '21:00' } }, 422],
   ])('answer %j with %i', async (body, status) => {
     expect((await call(await scene.team(), 'POST', '/topics', body)).status).toBe(status);
   });

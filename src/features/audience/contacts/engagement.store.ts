@@ -3,7 +3,7 @@ import type { EmailEvent } from '../../../mail/emails/index.ts';
 import { textsIn, uuidsIn, type Executor } from '../../../platform/db/index.ts';
 import {
   ENGAGEMENTS,
-  hashLink,
+  hashPlainLink,
   type EngagementKind,
   type FilteredContact,
   type NeededFacts,
@@ -25,6 +25,78 @@ export async function beginEngagement(tx: Executor, teamId: string, contactIds: 
       order by c.id${hold} on conflict (team_id, contact_id) do nothing`,
     [teamId, among.value],
   );
+}
+
+const DAY_MS = 86_400_000;
+
+/** The largest number of marketing emails for a contact within a number of days. */
+interface MarketingCap {
+  emails: number;
+  days: number;
+}
+
+type CappedRow = { contact_id: string; marketing_times: string | null };
+
+/** Returns the moments of the marketing emails that count towards the limit. */
+function listCounted({ marketing_times: times }: CappedRow, { days }: MarketingCap, now: number): number[] {
+  return (JSON.parse(times ?? '[]') as number[]).filter((at) => at > now - days * DAY_MS);
+}
+
+function loadCappedRows(
+  db: Executor,
+  { teamId, contactIds }: { teamId: string; contactIds: readonly string[] },
+  isLocking: boolean,
+): Promise<CappedRow[]> {
+  const among = uuidsIn(db.dialect, 'contact_id', contactIds);
+  const lock = isLocking && db.dialect === 'pg' ? ' for update' : '';
+  const sql = `select contact_id, marketing_times from contact_engagement
+    where team_id = ? and ${among.sql} order by contact_id${lock}`;
+  return db.all<CappedRow>(sql, [teamId, among.value]);
+}
+
+/** Returns those of the contacts that get no more marketing mail now. */
+export async function findContactsAtCap(
+  db: Executor,
+  { teamId, contactIds, cap }: { teamId: string; contactIds: readonly string[]; cap: MarketingCap },
+  now: number,
+): Promise<Set<string>> {
+  const rows = await loadCappedRows(db, { teamId, contactIds }, false);
+  const full = rows.filter((row) => listCounted(row, cap, now).length >= cap.emails);
+  return new Set(full.map((row) => row.contact_id));
+}
+
+/**
+ * Counts a marketing email for each of these contacts, in the transaction that accepts it, and returns those that get
+ * none because they have had as many as the limit allows. The rows stay locked, so that no other transaction takes the
+ * same place; must run before the accept, which locks the usage of the team.
+ */
+export async function countTowardsCap(
+  tx: Executor,
+  { teamId, contactIds, cap }: { teamId: string; contactIds: readonly string[]; cap: MarketingCap },
+  now: number,
+): Promise<Set<string>> {
+  await beginEngagement(tx, teamId, contactIds);
+  const full = new Set<string>();
+  const counted: { contact_id: string; times: string }[] = [];
+  for (const row of await loadCappedRows(tx, { teamId, contactIds }, true)) {
+    const times = listCounted(row, cap, now);
+    if (times.length >= cap.emails) full.add(row.contact_id);
+    else counted.push({ contact_id: row.contact_id, times: JSON.stringify([...times, now]) });
+  }
+  if (tx.dialect === 'pg') {
+    await tx.run(
+      `update contact_engagement as e set marketing_times = d.times
+        from jsonb_to_recordset(?::jsonb) as d(contact_id uuid, times text)
+        where e.team_id = ? and e.contact_id = d.contact_id`,
+      [JSON.stringify(counted), teamId],
+    );
+  } else {
+    await tx.runEach(
+      'update contact_engagement set marketing_times = ? where team_id = ? and contact_id = ?',
+      counted.map((row) => [row.times, teamId, row.contact_id]),
+    );
+  }
+  return full;
 }
 
 const KIND_OF_TYPE: Readonly<Record<string, EngagementKind>> = {
@@ -120,7 +192,7 @@ async function recordLinks(tx: Executor, events: readonly EmailEvent[]): Promise
   for (const event of events) {
     const { contact_id: contactId, team_id: teamId } = event.email;
     if (event.type !== 'email.clicked' || contactId === null || isByMachine(event)) continue;
-    const hash = hashLink(event.data.click.link);
+    const hash = hashPlainLink(event.data.click.link);
     const key = `${teamId} ${hash} ${contactId}`;
     const before = clicks.get(key)?.last_at ?? 0;
     clicks.set(key, { team_id: teamId, url_hash: hash, contact_id: contactId, last_at: Math.max(before, event.at) });
@@ -295,9 +367,9 @@ async function loadReports(
   }
   if (broadcastLinks.size === 0) return found;
   const hashes = [...new Set([...broadcastLinks.values()].flatMap((links) => [...links]))];
-  const sought = textsIn(db.dialect, 'l.url_hash', hashes);
+  const sought = textsIn(db.dialect, 'l.plain_hash', hashes);
   const clicks = await db.all<{ contact_id: string; broadcast_id: string; url_hash: string }>(
-    `select r.contact_id, r.broadcast_id, l.url_hash from broadcast_recipients r
+    `select r.contact_id, r.broadcast_id, l.plain_hash as url_hash from broadcast_recipients r
       join broadcast_link_clicks b on b.email_id = r.email_id
       join broadcast_links l on l.broadcast_id = r.broadcast_id and l.id = b.link_id
       where ${named.sql} and ${among.sql} and ${sought.sql}`,

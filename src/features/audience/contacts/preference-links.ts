@@ -13,12 +13,14 @@ export interface LinkedMail {
   emailId?: string | null;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto?: string | undefined;
+  /** The mail contains a link that shows it in a browser. */
+  isViewable?: boolean;
 }
 
 /** Unsubscribe links and headers of marketing mail. */
 export interface WayOut {
   /** Values of the merge variables. */
-  variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string };
+  variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string; VIEW_IN_BROWSER_URL?: string };
   /** Headers of RFC 2369 and RFC 8058; both are among the fields that DKIM signs. */
   headers: [name: string, value: string][];
 }
@@ -31,7 +33,14 @@ export function buildUnsubscribeLinks(store: Store, origin: string, mail: Linked
   const token = preferenceToken(buildLink('choice', mail), createLinkKeys(store));
   const unsubscribe = `${origin}/unsubscribe/${token}`;
   return {
-    variables: { UNSUBSCRIBE_URL: unsubscribe, PREFERENCES_URL: `${origin}/preferences/${token}` },
+    variables: {
+      UNSUBSCRIBE_URL: unsubscribe,
+      PREFERENCES_URL: `${origin}/preferences/${token}`,
+      // Another keyed hash for each recipient, so it is made only where it is used.
+      ...(mail.isViewable === true && {
+        VIEW_IN_BROWSER_URL: `${origin}/view/${preferenceToken(buildLink('view', mail), createLinkKeys(store))}`,
+      }),
+    },
     headers: [
       [
         'List-Unsubscribe',
@@ -59,6 +68,7 @@ export const SAMPLE_TOKEN = 'test';
 export const sampleLinks = (origin: string): WayOut['variables'] => ({
   UNSUBSCRIBE_URL: `${origin}/unsubscribe/${SAMPLE_TOKEN}`,
   PREFERENCES_URL: `${origin}/preferences/${SAMPLE_TOKEN}`,
+  VIEW_IN_BROWSER_URL: `${origin}/view/${SAMPLE_TOKEN}`,
 });
 
 /** Returns the link that opts a contact in to a topic. */
@@ -96,7 +106,7 @@ export function isPreferenceLink(store: Store, address: string): boolean {
   return token !== undefined && openPreferenceLink(store, token) !== undefined;
 }
 
-const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm)\/([A-Za-z0-9_-]{60,1000})\/?(?:[?#]|$)/;
+const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm|view)\/([A-Za-z0-9_-]{60,1000})\/?(?:[?#]|$)/;
 const TAG = 'preference link';
 const COVER = 'cover of a preference link';
 

@@ -12,6 +12,9 @@ export interface TopicRow {
   confirmation: 'none' | 'required';
   /** Template of the confirmation mail. */
   confirmation_template_id: string | null;
+  /** Local times such as 21:00, between which no marketing mail of the topic is sent; null without quiet hours. */
+  quiet_from: string | null;
+  quiet_to: string | null;
   created_at: number;
 }
 
@@ -24,6 +27,8 @@ const COLUMNS = [
   'visibility',
   'confirmation',
   'confirmation_template_id',
+  'quiet_from',
+  'quiet_to',
   'created_at',
 ] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
@@ -35,6 +40,17 @@ export async function insertTopic(tx: Executor, row: TopicRow): Promise<void> {
 /** Returns all topics of a team that are not deleted; a team has few. */
 export function liveTopics(db: Executor, teamId: string): Promise<TopicRow[]> {
   return db.all<TopicRow>(`select ${COLUMNS.join(', ')} from topics where ${LIVE} order by id`, [teamId]);
+}
+
+/** A topic that has quiet hours. */
+export type QuietTopic = Pick<TopicRow, 'id' | 'name'> & { quiet_from: string; quiet_to: string };
+
+/** Returns the topics of these teams that have quiet hours. */
+export function quietTopics(db: Executor, teamIds: readonly string[]): Promise<QuietTopic[]> {
+  const among = uuidsIn(db.dialect, 'team_id', teamIds);
+  const sql = `select id, name, quiet_from, quiet_to from topics
+    where ${among.sql} and quiet_from is not null and deleted_at is null`;
+  return db.all<QuietTopic>(sql, [among.value]);
 }
 
 export async function countTopics(db: Executor, teamId: string): Promise<number> {
@@ -57,7 +73,15 @@ export async function updateTopicRow(
   tx: Executor,
   row: Omit<TopicRow, 'team_id' | 'default_subscription' | 'created_at'>,
 ): Promise<void> {
-  const columns = ['name', 'description', 'visibility', 'confirmation', 'confirmation_template_id'] as const;
+  const columns = [
+    'name',
+    'description',
+    'visibility',
+    'confirmation',
+    'confirmation_template_id',
+    'quiet_from',
+    'quiet_to',
+  ] as const;
   const sql = `update topics set ${columns.map((column) => `${column} = ?`).join(', ')} where id = ?`;
   await tx.run(sql, [...columns.map((column) => row[column]), row.id]);
 }

@@ -66,6 +66,7 @@ const TOPICS_MAX = 200;
 export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequest) {
   const id = store.ids.uuid();
   const { name, default_subscription, description = null, visibility = 'private', confirmation = 'none' } = input;
+  const quiet = readQuietHours(input.quiet_hours ?? null);
   const row = {
     id,
     team_id: teamId,
@@ -75,6 +76,7 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
     visibility,
     confirmation,
     confirmation_template_id: input.confirmation_template_id?.toLowerCase() ?? null,
+    ...quiet,
     created_at: store.clock.now(),
   };
   try {
@@ -88,6 +90,15 @@ export async function createTopic({ store, teamId }: Ctx, input: CreateTopicRequ
     throw isUniqueViolation(error) ? topicNameTaken(name) : error;
   }
   return { object: 'topic' as const, id };
+}
+
+/** Throws if the quiet hours would have no end. */
+function readQuietHours(hours: { from: string; to: string } | null): Pick<TopicRow, 'quiet_from' | 'quiet_to'> {
+  if (hours === null) return { quiet_from: null, quiet_to: null };
+  if (hours.from === hours.to) {
+    throw invalidField('quiet_hours', 'quiet_hours: from and to must be different times.');
+  }
+  return { quiet_from: hours.from, quiet_to: hours.to };
 }
 
 const topicNameTaken = (name: string) =>
@@ -136,6 +147,7 @@ const present = (row: TopicRow) => ({
   visibility: row.visibility,
   confirmation: row.confirmation,
   confirmation_template_id: row.confirmation_template_id,
+  quiet_hours: row.quiet_from === null || row.quiet_to === null ? null : { from: row.quiet_from, to: row.quiet_to },
   created_at: isoTime(row.created_at),
 });
 
@@ -169,7 +181,8 @@ function changed(row: TopicRow, input: UpdateTopicRequest): TopicRow {
   const { name = row.name, description = row.description, visibility = row.visibility } = input;
   const { confirmation = row.confirmation, confirmation_template_id: template = row.confirmation_template_id } = input;
   const confirmation_template_id = template?.toLowerCase() ?? null;
-  return { ...row, name, description, visibility, confirmation, confirmation_template_id };
+  const quiet = input.quiet_hours === undefined ? {} : readQuietHours(input.quiet_hours);
+  return { ...row, name, description, visibility, confirmation, confirmation_template_id, ...quiet };
 }
 
 /** Reports whether the confirmation settings differ. A topic can be renamed even if its template is no longer valid. */

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
+import { findAutomation } from '../automations.store.ts';
+import type { UtmParameters } from '../../../protocol/utm.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
 import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
@@ -12,6 +14,8 @@ import {
   type PropertyRow,
   beginEngagement,
   chooseByApi,
+  countTowardsCap,
+  findContactsAtCap,
   contactNamed,
   declaredFor,
   filteredContacts,
@@ -50,17 +54,20 @@ import {
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import {
   CHARS_MAX,
+  completeUtm,
   composeStepBodies,
   countChars,
   fallbacksIn,
+  findQuietTime,
   isTooLarge,
+  isViewable,
   mailFor,
   mergedMail,
   propertyNamed,
   type MergedMail,
 } from '../../campaigns/index.ts';
 import { readBody, renderBody } from '../../../mail/shared-bodies/index.ts';
-import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTeam, readMarketingCap, type MarketingCap } from '../../../tenancy/teams/index.ts';
 import { BoundedMap } from '../../../platform/limits/index.ts';
 
 /** Result of a step: what it writes in the transaction that moves the run, or the time until which the run waits. */
@@ -113,6 +120,9 @@ interface StepTexts {
   /** Subject of the step, which replaces that of the template. */
   subject: string | undefined;
   stream: SendConfig['stream'];
+  utm: SendConfig['utm'];
+  /** Name of the automation. */
+  campaign: string;
   topicId: string | null;
   properties: readonly PropertyRow[];
 }
@@ -139,13 +149,15 @@ const caches = new WeakMap<World, Map<string, Composed>>();
 
 /** Composes the bodies of a step like those of a broadcast. */
 async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
-  const { template, stream, topicId, properties } = step;
+  const { template, stream, topicId, properties, campaign } = step;
   const team = await findTeam(world.db, step.teamId);
   if (!team) throw refuse('validation_error', { status: 422, say: 'The team was not found.' });
   const subject = step.subject ?? template.content.subject ?? '';
   const { name, sender_name, postal_address, default_language, language_property } = team;
   const sender = [name, sender_name, postal_address, default_language, language_property];
-  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties]);
+  const given = step.utm === true ? {} : step.utm;
+  const utm = given === undefined ? null : completeUtm(given, { team, campaign });
+  const madeFrom = JSON.stringify([step.teamId, subject, stream, topicId, sender, properties, utm]);
   const cache = caches.get(world) ?? new BoundedMap<string, Composed>(CACHED_MAX);
   caches.set(world, cache);
   const { versionId, html, text } = template.content;
@@ -156,7 +168,7 @@ async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
     { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
     [
       { html, text, template: template.content },
-      { team, properties, fallbacks },
+      { team, properties, fallbacks, utm },
       { stream, topicId },
     ],
   );
@@ -211,6 +223,8 @@ interface SendConfig {
   topic_id?: string | null;
   /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
   stream?: (typeof STREAMS)[number];
+  /** The `utm_` parameters for its links; true for those that are made from names. */
+  utm?: true | UtmParameters;
 }
 
 /**
@@ -226,6 +240,8 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
   const requestId = world.ids.prefixed('req_');
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
   const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
+  const quiet = isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
+  if (quiet) throw new Postponed(quiet.until, describeQuiet(quiet));
   const kind = isMarketing ? 'marketing' : 'transactional';
   const isForced = use.stream === 'transactional';
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
@@ -234,6 +250,11 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     async work(tx) {
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
+      const cap = isMarketing ? await findCap(tx, teamId) : null;
+      const isOver =
+        cap !== null &&
+        (await countTowardsCap(tx, { teamId, contactIds: [contactId], cap }, world.clock.now())).has(contactId);
+      if (isOver) return { skipped: 'marketing_cap' };
       await beginEngagement(tx, teamId, [contactId]);
       try {
         accepted = await acceptWithin(world, tx, ctx, [send], { kind, run, ignoresChoices: isForced });
@@ -245,6 +266,15 @@ async function sendStep(world: World, run: RunRow, config: object): Promise<Step
     afterwards: () => logAccepted(world, ctx, accepted),
   };
 }
+
+/** Returns the limit of marketing emails for each contact of the team; null without one. */
+async function findCap(db: Executor, teamId: string): Promise<MarketingCap | null> {
+  const team = await findTeam(db, teamId);
+  return team ? readMarketingCap(team) : null;
+}
+
+/** Says why a step waits for quiet hours, as a sentence. */
+const describeQuiet = ({ reason }: { reason: string }): string => `T${reason.slice(1)}.`;
 
 /** Turns a refusal that is temporary into a postponement: a used-up quota, or an unavailable service. */
 function toPostponement(error: unknown, now: number): unknown {
@@ -282,6 +312,7 @@ async function prepare(ctx: Ctx, world: World, mail: Mail): Promise<PreparedStep
     topicId,
     emailId: id,
     mailto: await findUnsubscribeAddress(world, domain),
+    isViewable: isViewable(composed.mail),
   });
   const { subject, html, text } = renderStep(composed, contact, { given, links });
   const { replyTo } = template.version;
@@ -315,7 +346,16 @@ async function composeFor(world: World, { run, use, contact, topicId }: Mail) {
   if (!template) throw notFoundInTeam(`template ${use.template.id}`);
   const { version } = template;
   const properties = await declaredProperties(db, teamId);
-  const step = { teamId, template, subject: use.subject, stream: use.stream, topicId, properties };
+  const step = {
+    teamId,
+    template,
+    subject: use.subject,
+    stream: use.stream,
+    utm: use.utm,
+    campaign: use.utm === undefined ? '' : ((await findAutomation(db, teamId, run.automation_id))?.name ?? ''),
+    topicId,
+    properties,
+  };
   const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
   const from = use.from ?? version.from ?? '';
   const sender = parseMailbox(from);
@@ -348,9 +388,17 @@ export async function previewSend(world: World, run: RunRow, config: object): Pr
   const origin = domain ? await findLinkOrigin(world, domain.id) : world.origin();
   const { subject } = renderStep(composed, contact, { given, links: sampleLinks(origin) });
   const isForced = use.stream === 'transactional';
-  const skipped = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
+  const cap = composed.isMarketing ? await findCap(db, teamId) : null;
+  const isOver =
+    cap !== null &&
+    (await findContactsAtCap(db, { teamId, contactIds: [contactId], cap }, world.clock.now())).has(contactId);
+  const excluded = (await mayMail(db, teamId, { contactIds: [contactId], topicId, isForced })).get(contactId);
+  const skipped = excluded ?? (isOver ? 'marketing_cap' : undefined);
   const stream = composed.isMarketing ? 'marketing' : 'transactional';
-  const waits = await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing });
+  const quiet = composed.isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
+  const waits =
+    (await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing })) ??
+    (quiet && describeQuiet(quiet));
   return { subject, stream, skipped, waits };
 }
 

@@ -34,7 +34,8 @@ export type ExclusionReason =
   | 'excluded_segment'
   | 'already_received'
   | 'already_opened'
-  | 'not_received';
+  | 'not_received'
+  | 'marketing_cap';
 
 export interface RecipientRow {
   broadcast_id: string;

@@ -1,5 +1,5 @@
 import { cutPage, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
-import { hashLink } from '../../../protocol/contact-filter/index.ts';
+import { hashLink, hashPlainLink } from '../../../protocol/contact-filter/index.ts';
 import type { BroadcastOutcome } from './outcome.ts';
 
 export interface LinkRow {
@@ -77,13 +77,15 @@ export async function countClicks(
   const keys = [...links.keys()].sort();
   await tx.insertMany(
     'broadcast_links',
-    ['broadcast_id', 'url_hash', 'id', 'url', 'clicks', 'machine_clicks'],
+    ['broadcast_id', 'url_hash', 'plain_hash', 'id', 'url', 'clicks', 'machine_clicks'],
     keys.flatMap((key) => {
       const group = links.get(key) ?? [];
       const [first] = group;
       const clicks = group.reduce((sum, one) => sum + one.clicks, 0);
       const machineClicks = group.reduce((sum, one) => sum + one.machineClicks, 0);
-      return first ? [[first.broadcastId, first.hash, newId(), first.url, clicks, machineClicks]] : [];
+      return first
+        ? [[first.broadcastId, first.hash, hashPlainLink(first.url), newId(), first.url, clicks, machineClicks]]
+        : [];
     }),
     `on conflict (broadcast_id, url_hash) do update set clicks = broadcast_links.clicks + excluded.clicks,
       machine_clicks = broadcast_links.machine_clicks + excluded.machine_clicks`,

@@ -102,7 +102,7 @@ export async function countRestored(db: Executor): Promise<number> {
 }
 
 /** Reason why a broadcast that is being sent does not progress at the moment; it continues by itself. */
-export type WaitingReason = Obstacle | 'local_hour' | 'ab_test';
+export type WaitingReason = Obstacle | 'local_hour' | 'ab_test' | 'quiet_hours';
 
 /** Reason that stops a broadcast for a time that cannot be predicted. */
 export type Obstacle =
@@ -144,6 +144,8 @@ export interface BroadcastContent {
   rate_per_minute: number | null;
   /** Pool of the settings that its mail leaves by; null if their conditions decide. */
   pool: string | null;
+  /** JSON of the `utm_` parameters for its links, without those that are made from names; null for none. */
+  utm: string | null;
   /** 1 if it is sent to each contact at its local hour. */
   local_time: number;
   /** JSON of an `AbTest`: other subjects to try. */
@@ -198,6 +200,8 @@ export interface BroadcastRow extends BroadcastContent {
   ab_decision: string | null;
   /** Time at which the next recipients are due; null while they are being sent to. */
   next_at: number | null;
+  /** Time at which the first of the contacts that were passed over for their quiet hours may get it. */
+  quiet_until: number | null;
   waiting_reason: WaitingReason | null;
   held_reason: string | null;
   held_since: number | null;
@@ -233,6 +237,7 @@ const CONTENT = [
   'template_id',
   'rate_per_minute',
   'pool',
+  'utm',
   'local_time',
   'ab_test',
   'require_review',
@@ -488,7 +493,7 @@ export interface Pause {
  */
 export async function markPaused(tx: Executor, id: string, { at, by }: Pause): Promise<boolean> {
   const sql = `update broadcasts set paused_at = ?, paused_by_kind = ?, paused_by_name = ?,
-      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test') then waiting_reason end,
+      waiting_reason = case when waiting_reason in ('local_hour', 'ab_test', 'quiet_hours') then waiting_reason end,
       lease_owner = null, lease_until = null
     where id = ? and paused_at is null and (status in ('scheduled', 'queued', 'sending') or (status = 'sent'
       and exists (select 1 from deliveries where deliveries.broadcast_id = broadcasts.id)))`;

@@ -79,11 +79,16 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
     template_id: null,
     rate_per_minute: input.rate_per_minute ?? null,
     pool: input.pool ?? null,
+    utm: writeUtm(input.utm),
     local_time: input.local_time === true ? 1 : 0,
     ab_test: input.ab ? JSON.stringify(input.ab) : null,
     require_review: input.require_review === true ? 1 : 0,
   };
 }
+
+/** Writes the `utm_` parameters as they are stored; `true` stands for those that are made from names. */
+const writeUtm = (utm: CreateBroadcastRequest['utm']): string | null =>
+  utm === undefined || utm === null || utm === false ? null : JSON.stringify(utm === true ? {} : utm);
 
 /** Applies a change to a draft; fields that the change omits stay as they are. */
 function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequest): BroadcastContent {
@@ -109,6 +114,7 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
     template_id: hasBody ? null : before.template_id,
     rate_per_minute: input.rate_per_minute === undefined ? before.rate_per_minute : input.rate_per_minute,
     pool: input.pool === undefined ? before.pool : input.pool,
+    utm: input.utm === undefined ? before.utm : writeUtm(input.utm),
     local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
     ab_test: input.ab === undefined ? before.ab_test : input.ab && JSON.stringify(input.ab),
     require_review: input.require_review === undefined ? before.require_review : Number(input.require_review),

@@ -17,7 +17,7 @@ function preview(html: string, previewText: string | null) {
     bodies: undefined,
     source: { html, text: null, template: undefined },
     template: undefined,
-    around: { previewText, team: TEAM, properties: [], fallbacks: {} },
+    around: { previewText, team: TEAM, properties: [], fallbacks: {}, utm: null },
     contact: { email: 'ada@example.org', first_name: null, last_name: null, properties: '{}' },
     links: LINKS,
   });

@@ -36,6 +36,7 @@ import {
   fallbacksIn,
   isTeamKey,
   LINK_KEYS,
+  VIEW_KEY,
   listSenderLines,
   teamValue,
   withoutBraces,
@@ -53,6 +54,7 @@ import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protoco
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
 import type { PostalAddress } from '../../../contract/index.ts';
 import { listSubjects } from './ab-test.ts';
+import { makeUtmValue, tagHtmlLinks, tagTextLinks, type UtmParameters } from '../../../protocol/utm.ts';
 
 interface Checked {
   written: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>;
@@ -188,7 +190,9 @@ function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType
   const bare = texts
     .flat()
     .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
-  return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
+  return [...new Set(bare)].filter(
+    (key) => !(key in given) && !(key in fallbacks) && ![...LINK_KEYS, VIEW_KEY].includes(key),
+  );
 }
 
 /** Composes the mail of a step of an automation. */
@@ -204,7 +208,10 @@ export const textTasks: readonly TextTask<never, unknown>[] = [
   previewMail,
 ];
 
-type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
+type Written = Pick<
+  BroadcastContent,
+  'name' | 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id' | 'utm'
+> &
   Pick<BroadcastRow, 'id' | 'team_id'>;
 
 /** Everything that checks and bodies are made from. */
@@ -291,10 +298,10 @@ function isSame(a: Inputs, b: Inputs): boolean {
   );
 }
 
-function pickParts({ around: { previewText, team, properties }, shown }: Inputs) {
+function pickParts({ around: { previewText, team, properties, utm }, shown }: Inputs) {
   const { name, sender_name, postal_address, default_language, language_property } = team;
   const sender = { name, sender_name, postal_address, default_language, language_property };
-  return { previewText, sender, properties, images: shown.known };
+  return { previewText, sender, properties, utm, images: shown.known };
 }
 
 /** Bodies for all recipients, before the merge variables are filled in. */
@@ -332,7 +339,8 @@ export async function freezeBroadcast(
   { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
   const id = store.ids.uuid();
-  const around = await loadSurroundings(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
+  const { id: broadcastId, team_id, preview_text, name, utm } = row;
+  const around = await loadSurroundings(tx, { id: broadcastId, team_id, preview_text, name, utm });
   const body = { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() };
   await insertSharedBodies(tx, [{ ...body, first_email_id: null, last_email_id: null }]);
   return {
@@ -348,17 +356,36 @@ interface Around {
   team: Sender;
   properties: readonly PropertyRow[];
   fallbacks: Fallbacks;
+  /** The `utm_` parameters that are added to links. */
+  utm: UtmParameters | null;
 }
 
 export async function loadSurroundings(
   db: Executor,
-  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'> & { fallbacks?: string | null },
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text' | 'name' | 'utm'> & { fallbacks?: string | null },
 ): Promise<Around> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
   const properties = await declaredProperties(db, row.team_id);
-  return { previewText: row.preview_text, team, properties, fallbacks: readFallbacks(row, { properties, team }) };
+  return {
+    previewText: row.preview_text,
+    team,
+    properties,
+    fallbacks: readFallbacks(row, { properties, team }),
+    utm: row.utm === null ? null : completeUtm(JSON.parse(row.utm) as UtmParameters, { team, campaign: row.name }),
+  };
 }
+
+/** Adds the parameters that were left out: the sender as the source, `email` as the medium, and a name as the campaign. */
+export const completeUtm = (
+  utm: UtmParameters,
+  { team, campaign }: { team: Pick<Sender, 'name' | 'sender_name'>; campaign: string },
+): UtmParameters => ({
+  source: makeUtmValue(team.sender_name ?? team.name) || 'newsletter',
+  medium: 'email',
+  campaign: makeUtmValue(campaign) || 'newsletter',
+  ...utm,
+});
 
 /** Returns the fallbacks that were fixed when a broadcast was sent, or the declared ones if none were. */
 export const readFallbacks = (
@@ -402,15 +429,16 @@ export function composeStepMail(
 }
 
 /**
- * Returns the bodies with the variables of the team and the fallbacks of the template filled in; an empty text counts
- * as given.
+ * Returns the bodies with the variables of the team and the fallbacks of the template filled in, and with the `utm_`
+ * parameters of links; an empty text counts as given.
  */
 function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodies {
+  const { utm } = around;
   const settle = (text: string): string => settled(text, source.template, around);
-  return {
-    html: (source.html ?? '') === '' ? null : settle(source.html ?? ''),
-    text: source.text === null ? null : settle(source.text),
-  };
+  const html = (source.html ?? '') === '' ? null : settle(source.html ?? '');
+  const text = source.text === null ? null : settle(source.text);
+  if (utm === null) return { html, text };
+  return { html: html && tagHtmlLinks(html, utm), text: text && tagTextLinks(text, utm) };
 }
 
 function addWayOut({ html, text }: Bodies, around: Pick<Around, 'team' | 'properties'>): Bodies {
@@ -427,7 +455,7 @@ const hasWayOut = (text: string): boolean => {
 };
 
 /** Returns the text that mail programs show after the subject, as it appears in the HTML. */
-const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
+const settledPreview = (template: PublishedContent | undefined, { previewText, utm: _, ...around }: Around): string =>
   settled(previewText ?? '', template, around);
 
 /**
@@ -437,7 +465,7 @@ const settledPreview = (template: PublishedContent | undefined, { previewText, .
 function settled(
   text: string,
   template: PublishedContent | undefined,
-  { team, properties, fallbacks }: Omit<Around, 'previewText'>,
+  { team, properties, fallbacks }: Omit<Around, 'previewText' | 'utm'>,
 ): string {
   return writeMerge(
     parseMerge(text).map((part) => {

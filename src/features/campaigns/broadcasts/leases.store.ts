@@ -108,11 +108,24 @@ export async function waitForPass(
   return (await tx.run(sql, [passAt, nextAt, id, owner])) === 1;
 }
 
+/**
+ * Releases a broadcast that has passed over contacts until the first of them may get mail; it then begins at the first
+ * contact. Returns false if it passed over none.
+ */
+export async function waitForQuietEnd(tx: Executor, { id, owner, now }: Held & { now: number }): Promise<boolean> {
+  const sql = `update broadcasts set next_at = case when quiet_until > ? then quiet_until else ? end, quiet_until = null,
+    pass_at = coalesce(pass_at, ?), cursor_id = null, waiting_reason = 'quiet_hours', lease_owner = null, lease_until = null
+    where id = ? and lease_owner = ? and status = 'sending' and quiet_until is not null`;
+  return (await tx.run(sql, [now, now, now, id, owner])) === 1;
+}
+
 export interface PageDone extends Held {
   /** Last contact of the page. */
   cursorId: string;
   recipients: number;
   excluded: number;
+  /** Time at which the first of the contacts that the page passed over for their quiet hours may get it. */
+  quietUntil?: number | undefined;
 }
 
 /**
@@ -121,12 +134,16 @@ export interface PageDone extends Held {
  */
 export async function saveProgress(
   tx: Executor,
-  { id, owner, cursorId, recipients, excluded }: PageDone,
+  { id, owner, cursorId, recipients, excluded, quietUntil }: PageDone,
 ): Promise<boolean> {
+  const earlier = tx.dialect === 'pg' ? 'least' : 'min';
+  const isQuiet = quietUntil !== undefined;
+  const quiet = isQuiet ? `, quiet_until = ${earlier}(coalesce(quiet_until, ?), ?)` : '';
   const sql =
-    withoutCommitNotice(`update broadcasts set cursor_id = ?, waiting_reason = null, recipients = recipients + ?, excluded = excluded + ?
+    withoutCommitNotice(`update broadcasts set cursor_id = ?, waiting_reason = null, recipients = recipients + ?, excluded = excluded + ?${quiet}
     where id = ? and lease_owner = ? and status = 'sending'`);
-  return (await tx.run(sql, [cursorId, recipients, excluded, id, owner])) === 1;
+  const until = isQuiet ? [quietUntil, quietUntil] : [];
+  return (await tx.run(sql, [cursorId, recipients, excluded, ...until, id, owner])) === 1;
 }
 
 /** Marks a broadcast as sent after its last page. */

@@ -16,6 +16,8 @@ import type { TeamRow } from '../../../tenancy/teams/index.ts';
 
 /** Merge variables that do not come from the contact; the sender sets them. */
 export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
+/** The merge variable of the link that shows the mail in a browser; the sender sets it as well. */
+export const VIEW_KEY = 'VIEW_IN_BROWSER_URL';
 /** Merge variables that are fields of every contact. */
 const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
 
@@ -59,7 +61,7 @@ export const isTeamKey = (key: string, properties: readonly Pick<PropertyRow, 'k
 /** Returns the canonical key for any letter case; undefined if no contact could have such a key. */
 export function builtInKey(key: string): string | undefined {
   const upper = key.toUpperCase();
-  return LINK_KEYS.includes(upper) || FIELD_KEYS.includes(upper) ? upper : undefined;
+  return LINK_KEYS.includes(upper) || upper === VIEW_KEY || FIELD_KEYS.includes(upper) ? upper : undefined;
 }
 
 export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
@@ -102,7 +104,7 @@ export interface Known {
 export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
 
 /**
- * Returns the values of the keys that a text uses, except those of `LINK_KEYS`. A contact without a value, or with an
+ * Returns the values of the keys that a text uses, except those of `LINK_KEYS` and `VIEW_KEY`. A contact without a value, or with an
  * empty one, gets none: the default in the text applies first, then the property's fallback.
  */
 export function buildMergeValues(
@@ -178,6 +180,10 @@ export function mergedMail(
     languageProperty: findLanguageProperty(team, properties),
   };
 }
+
+/** Reports whether a mail contains the link that shows it in a browser. */
+export const isViewable = ({ keys }: Pick<MergedMail, 'keys'>): boolean =>
+  [...keys].some((key) => builtInKey(key) === VIEW_KEY);
 
 /** Maximum length of the bodies; the same as for any other email. */
 export const CHARS_MAX = 2 * 1024 * 1024;

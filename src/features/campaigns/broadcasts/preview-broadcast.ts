@@ -1,3 +1,4 @@
+import type { UtmParameters } from '../../../protocol/utm.ts';
 import type { PreviewBroadcastRequest } from '../../../contract/index.ts';
 import { invalidFields, notFound, refuse } from '../../../platform/refusal.ts';
 import type { Store } from '../../../platform/store.ts';
@@ -70,6 +71,10 @@ export interface StandaloneMail extends StepStream {
   source: Source;
   /** Values that a step gives, by variable; they come before those of the contact. */
   given: Readonly<Record<string, string>>;
+  /** The `utm_` parameters for its links; true for those that are made from names. */
+  utm?: true | UtmParameters | undefined;
+  /** The name that the campaign among them is made from. */
+  campaign?: string;
 }
 
 /** Renders a mail that is no broadcast as a contact would get it. */
@@ -80,7 +85,13 @@ export async function renderStandaloneMail(
 ): Promise<RenderedMail> {
   const { store, teamId } = team;
   const contact = await findReader(team, contactName);
-  const around = await loadSurroundings(store.db, { id: mail.id, team_id: teamId, preview_text: null });
+  const around = await loadSurroundings(store.db, {
+    id: mail.id,
+    team_id: teamId,
+    preview_text: null,
+    name: mail.campaign ?? '',
+    utm: mail.utm === undefined ? null : JSON.stringify(mail.utm === true ? {} : mail.utm),
+  });
   const { bodies } = await store.texts.run({ teamId, chars: countChars(mail.source), task: composeStepBodies }, [
     mail.source,
     around,

@@ -38,6 +38,7 @@ import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
 import { loadReviewStatus } from './reviews.ts';
 import { contactZones } from './send-time.ts';
+import type { UtmParameters } from '../../../protocol/utm.ts';
 
 type ZoneCheck = Omit<ContentCheck, 'name'> & { name: 'local_time' };
 
@@ -136,13 +137,30 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     template_id: row.template_id,
     rate_per_minute: row.rate_per_minute,
     pool: row.pool,
+    utm: presentUtm(row),
     local_time: row.local_time === 1,
     require_review: row.require_review === 1,
     waiting_reason: waitsFor,
-    next_at: ['local_hour', 'ab_test'].includes(waitsFor ?? '') && row.next_at !== null ? isoTime(row.next_at) : null,
+    next_at:
+      ['local_hour', 'ab_test', 'quiet_hours'].includes(waitsFor ?? '') && row.next_at !== null
+        ? isoTime(row.next_at)
+        : null,
     failed_reason: row.failed_reason,
     counts,
   };
+}
+
+/** Presents the `utm_` parameters; those that are null are made from names when it is sent. */
+function presentUtm({ utm }: Pick<BroadcastRow, 'utm'>) {
+  if (utm === null) return null;
+  const {
+    source = null,
+    medium = null,
+    campaign = null,
+    term = null,
+    content = null,
+  } = JSON.parse(utm) as UtmParameters;
+  return { source, medium, campaign, term, content };
 }
 
 const NOTHING_CAME: BroadcastCounts = {

@@ -21,6 +21,8 @@ type Reviewed = Pick<
   | 'html'
   | 'text'
   | 'ab_test'
+  | 'utm'
+  | 'name'
   | 'template_id'
   | 'template_version_id'
   | 'body_id'
@@ -42,6 +44,9 @@ export async function computeVersion(db: Executor, row: Reviewed): Promise<strin
     row.html,
     row.text,
     row.ab_test,
+    row.utm,
+    // The campaign among the parameters of links is made from the name.
+    row.utm === null ? null : row.name,
     row.template_id,
     await findVersionId(db, row),
     row.topic_id,

@@ -56,7 +56,7 @@ export async function contactZones(db: Executor, teamId: string): Promise<Contac
 /** Creating a time zone costs a hundred times as much as reading its clock. */
 const known = new BoundedMap<string, TimeZone | undefined>(TEXTS_MAX);
 
-function zoneNamed(text: string): TimeZone | undefined {
+export function zoneNamed(text: string): TimeZone | undefined {
   if (known.has(text)) return known.get(text);
   const zone = findTimeZone(text);
   known.set(text, zone);

@@ -1,16 +1,27 @@
 import { countRecipients, hasGrown, sampleAudience, type Audience } from '../broadcasts/audience.ts';
 import type { World } from '../../../platform/world.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
-import { beginBroadcast, beginPass, finishBroadcast, waitForPass, waitForStart } from '../broadcasts/leases.store.ts';
+import {
+  beginBroadcast,
+  beginPass,
+  finishBroadcast,
+  waitForPass,
+  waitForQuietEnd,
+  waitForStart,
+} from '../broadcasts/leases.store.ts';
 import { contactZones, type ContactZones } from '../broadcasts/send-time.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import { isReplaced, readSample } from '../../audience/index.ts';
 import { AudienceGrown, AudienceReplaced, decideSubject, endTest, isTesting } from './send-page.ts';
 
-/** Returns the current pass of a broadcast; most have a single one. */
+/**
+ * Returns the current pass of a broadcast; most have a single one. A pass that passed over contacts with quiet hours is
+ * followed by another when the first of them may get mail. It is for the members that the segment had at the start.
+ */
 export async function readPass(world: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass> {
-  const rest = { at: broadcast.ab_decides_at, filter, next: undefined };
-  return (await readLocalPass(world, broadcast, filter)) ?? rest;
+  const members = broadcast.pass_at === null ? filter : withoutLater(filter, broadcast);
+  const single = { at: broadcast.ab_decides_at, filter: members, next: undefined };
+  return (await readLocalPass(world, broadcast, filter)) ?? single;
 }
 
 interface PassInProgress {
@@ -32,7 +43,7 @@ export async function startPass(
   const { id, team_id: teamId, status, next_at: nextAt } = broadcast;
   if (status === 'sending') {
     if (nextAt === null) return broadcast;
-    if (isTesting(broadcast)) return decideSubject(world, broadcast, owner);
+    if (isTesting(broadcast) && broadcast.ab_decides_at !== null) return decideSubject(world, broadcast, owner);
     return (await db.tx((tx) => beginPass(tx, { id, owner }))) ? broadcast : undefined;
   }
   if (pass.at !== null && pass.at > clock.now()) {
@@ -62,11 +73,12 @@ async function mustBeApproved(
 
 /** Ends a pass after its last page: the broadcast waits for the next pass, or is finished. */
 export async function endPass(world: World, { broadcast, owner, pass }: PassInProgress): Promise<void> {
-  if (isTesting(broadcast)) return endTest(world, broadcast, owner);
   const { db, clock } = world;
   const { id } = broadcast;
   const now = clock.now();
   const { next } = pass;
+  if (!next && (await db.tx((tx) => waitForQuietEnd(tx, { id, owner, now })))) return;
+  if (isTesting(broadcast)) return endTest(world, broadcast, owner);
   await db.tx((tx) =>
     next
       ? waitForPass(tx, { id, owner, passAt: next.at, nextAt: Math.max(next.dueAt, now) })
@@ -94,7 +106,7 @@ async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Fil
   const isForAll = found.zones.size === 0 && at === otherwise;
   return {
     at,
-    filter: at > last ? missed(filter, broadcast) : due(filter, found, { moments, at, otherwise }),
+    filter: at > last ? withoutLater(filter, broadcast) : due(filter, found, { moments, at, otherwise }),
     next:
       later !== undefined
         ? { at: later, dueAt: later }
@@ -135,8 +147,8 @@ function due(
   return { kind: 'all', of: [filter, part] };
 }
 
-/** Narrows the filter to members who were missed, except those added after the broadcast began. */
-const missed = (filter: Filter, { started_at: startedAt }: BroadcastRow): Filter => ({
+/** Leaves out members who were added after the broadcast began. */
+const withoutLater = (filter: Filter, { started_at: startedAt }: BroadcastRow): Filter => ({
   kind: 'all',
   of: [filter, ...(startedAt === null ? [] : [{ kind: 'created', op: 'lte', ms: Number(startedAt) } as const])],
 });

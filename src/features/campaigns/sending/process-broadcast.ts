@@ -169,8 +169,12 @@ function isOverdue(world: World, broadcast: BroadcastRow): boolean {
 }
 
 /** Reports whether a pass should have begun long ago, counted from the end of the pass before if that is later. */
-const isPassOverdue = (world: World, { next_at: nextAt }: BroadcastRow, { at }: Pass): boolean =>
-  nextAt !== null && at !== null && isLongAgo(world, Math.max(nextAt, at));
+const isPassOverdue = (
+  world: World,
+  { next_at: nextAt, waiting_reason: reason }: BroadcastRow,
+  { at }: Pass,
+): boolean =>
+  nextAt !== null && (at !== null || reason === 'quiet_hours') && isLongAgo(world, Math.max(nextAt, at ?? 0));
 
 const isLongAgo = ({ config, clock }: World, at: number): boolean =>
   clock.now() - at > config.broadcasts.overdue_hours * HOUR_MS;

@@ -11,13 +11,15 @@ import {
   type ExclusionReason,
   type NewRecipientRow,
 } from '../broadcast-recipients/broadcast-recipients.store.ts';
-import { isTooLarge, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
+import { isTooLarge, isViewable, mailFor, mergedMail, type MergedMail } from '../broadcasts/merge-values.ts';
 import { saveProgress, saveDecision, waitForDecision } from '../broadcasts/leases.store.ts';
 import { readAbTest, decide, readDecision, listSubjects, variantFor } from '../broadcasts/ab-test.ts';
 import { readFallbacks } from '../broadcasts/freeze-broadcast.ts';
+import { readQuietHours } from '../broadcasts/quiet-hours.ts';
 import type { BroadcastRow } from '../broadcasts/broadcasts.store.ts';
 import {
   beginEngagement,
+  countTowardsCap,
   mayMail,
   membersPage,
   buildUnsubscribeLinks,
@@ -37,7 +39,7 @@ import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Filter } from '../../../protocol/contact-filter/index.ts';
 import { findSharedBody, readBody } from '../../../mail/shared-bodies/index.ts';
-import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTeam, readMarketingCap, type MarketingCap } from '../../../tenancy/teams/index.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -136,8 +138,8 @@ export async function sendPage(
   { broadcast, route, filter, owner, recipients, cursor, limit }: Page,
 ): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
-  const members = await membersPage(world.db, teamId, filter, { limit, after: cursor });
-  const last = members.at(-1)?.id;
+  const page = await membersPage(world.db, teamId, filter, { limit, after: cursor });
+  const last = page.at(-1)?.id;
   if (last === undefined) return { accepted: 0, cursor, isLast: true };
   const ctx: Ctx = {
     store: world,
@@ -146,6 +148,16 @@ export async function sendPage(
     requestId: world.ids.prefixed('req_'),
   };
   const chooseSubject = subjectFor(broadcast);
+  // Composing mail that a contact already has would cost most of a walk.
+  const earlier = isWalkedAgain(broadcast)
+    ? await recipientsAmong(
+        world.db,
+        broadcastId,
+        page.map((member) => member.email_key),
+      )
+    : new Set<string>();
+  const members = page.filter((member) => !earlier.has(member.email_key));
+  let quietUntil: number | undefined;
   const drafted = members.flatMap((member) => {
     const subject = chooseSubject(member.email_key);
     const mail = subject === undefined ? undefined : route.mails[subject];
@@ -173,15 +185,27 @@ export async function sendPage(
       route.audience,
       drafted.map(({ member }) => member),
     );
-    const rows: NewRecipientRow[] = [];
-    const sends: Prepared[] = [];
-    for (const { member, subject, send, unfit } of drafted) {
-      if (known.has(member.email_key) || met?.has(member.id)) continue;
-      const reason =
+    const now = world.clock.now();
+    const judged = drafted.flatMap(({ member, subject, send, unfit }) => {
+      if (known.has(member.email_key) || met?.has(member.id)) return [];
+      const reason: ExclusionReason | undefined =
         excluded.get(member.id) ??
         leftOut.get(member.id) ??
         unfit ??
         (send && outside.has(send) ? 'sandboxed' : undefined);
+      const quietEnd = reason === undefined ? route.findQuietEnd?.(member, now) : undefined;
+      if (quietEnd === undefined) return [{ member, subject, send, reason }];
+      quietUntil = Math.min(quietUntil ?? quietEnd, quietEnd);
+      return [];
+    });
+    const wanted = judged.flatMap(({ member, reason }) => (reason === undefined ? member.id : []));
+    const capped = route.cap
+      ? await countTowardsCap(tx, { teamId, contactIds: wanted, cap: route.cap }, now)
+      : new Set<string>();
+    const rows: NewRecipientRow[] = [];
+    const sends: Prepared[] = [];
+    for (const { member, subject, send, reason: fault } of judged) {
+      const reason = fault ?? (capped.has(member.id) ? 'marketing_cap' : undefined);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -197,7 +221,7 @@ export async function sendPage(
     // Members that were added after it began are reached too, if their contacts are older than those of the page.
     const reached = recipients + sends.length;
     if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
-    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
+    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length, quietUntil };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
     await beginEngagement(
@@ -212,12 +236,15 @@ export async function sendPage(
     });
   });
   logAccepted(world, ctx, emails);
-  return { accepted: emails.length, cursor: last, isLast: members.length < limit };
+  return { accepted: emails.length, cursor: last, isLast: page.length < limit };
 }
 
-/** Reports whether the segment is walked more than once, so that a contact may be met again with another address. */
-const isWalkedAgain = ({ local_time: localTime, ab_test: abTest }: BroadcastRow): boolean =>
-  localTime === 1 || abTest !== null;
+/**
+ * Reports whether the segment may be walked more than once, so that a contact may be met again with another address. A
+ * topic can have quiet hours.
+ */
+const isWalkedAgain = ({ local_time: localTime, ab_test: abTest, topic_id: topicId }: BroadcastRow): boolean =>
+  localTime === 1 || abTest !== null || topicId !== null;
 
 /** Returns the sends that the sandbox of a region blocks, as for any other mail. */
 async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
@@ -249,6 +276,7 @@ function draftFor(
     topicId: broadcast.topic_id,
     emailId: id,
     mailto: route.mailto,
+    isViewable: isViewable(mail),
   });
   const { subject, values } = mailFor(mail, contact, variables);
   if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
@@ -304,6 +332,10 @@ export interface Route {
   origin: string;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto: string | undefined;
+  /** Limits the marketing emails that a contact gets. */
+  cap: MarketingCap | null;
+  /** Finds the end of the quiet hours that a contact has now; undefined if the topic has none. */
+  findQuietEnd: Awaited<ReturnType<typeof readQuietHours>>;
 }
 
 /**
@@ -332,6 +364,8 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
     mailto: await findUnsubscribeAddress(world, domain),
+    cap: readMarketingCap(team),
+    findQuietEnd: await readQuietHours(db, broadcast),
   };
 }
 

@@ -28,6 +28,7 @@ export const BUILT_IN_KEYS: ReadonlySet<string> = new Set([
   'EMAIL',
   'UNSUBSCRIBE_URL',
   'PREFERENCES_URL',
+  'VIEW_IN_BROWSER_URL',
 ]);
 
 /** Variables of the team, filled in by campaigns as well; a template may declare others under these names. */

@@ -16,14 +16,17 @@ import {
   type Preferences,
   type SignUp,
 } from '../../../features/audience/index.ts';
+import { readSharedContent, readViewedEmail } from '../../../features/sharing/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
+import { renderEmail, renderedOnce, renderViewPage, sharePageHeaders } from '../share-page/index.ts';
 import { readForm } from './read-form.ts';
 import { createSignUpPages, redirectTo, renderClosed } from './sign-up-pages.ts';
 import {
   renderBusy,
   renderConfirmation,
+  renderEmailGone,
   renderMethodRefused,
   renderNoLink,
   renderPreferences,
@@ -36,8 +39,16 @@ import {
 } from './render.ts';
 
 /** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
-const FORM = /^\/(unsubscribe|preferences|confirm|subscribe)\/([^?]*?)\/?(?:\?|$)/;
+const FORM = /^\/(unsubscribe|preferences|confirm|view|subscribe)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
+
+/** The links that each page takes. */
+const KINDS: Record<PageName | 'view', readonly PreferenceLink['kind'][]> = {
+  unsubscribe: ['choice'],
+  preferences: ['choice'],
+  confirm: ['confirmation', 'sign_up'],
+  view: ['view'],
+};
 
 interface Page {
   link: PreferenceLink;
@@ -63,7 +74,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const answered =
       name === 'subscribe'
         ? signUpPages.answer(request, { formId: token, client: bucketOfAddress(clientAddress(request)) })
-        : answerRequest(request, name as PageName, token);
+        : answerRequest(request, name as PageName | 'view', token);
     void answered
       .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
       .then(({ status, html, headers }) => {
@@ -76,27 +87,46 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     return true;
   };
 
-  async function answerRequest(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
+  async function answerRequest(request: IncomingMessage, name: PageName | 'view', token: string): Promise<Answer> {
     const { method = '' } = request;
     const preferred = readAcceptLanguage(request.headers['accept-language']);
     const language = preferred ?? 'en';
-    if (!['GET', 'HEAD', 'POST'].includes(method)) {
-      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
+    const methods = name === 'view' ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'POST'];
+    if (!methods.includes(method)) {
+      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: methods.join(', ') }) };
     }
     const opened = openPreferenceLink(world, token);
-    const link = opened && (opened.kind !== 'choice') === (name === 'confirm') ? opened : undefined;
+    const link = opened && KINDS[name].includes(opened.kind) ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
     if (!rate.allowed) {
       return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
     }
     if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
     if (!link) return { status: 404, ...renderNoLink(language) };
+    if (name === 'view') return showEmail(link, { language, url: request.url ?? '' });
     const page = { link, name, token, preferred };
     if (method !== 'POST')
       return link.kind === 'sign_up' ? showSignUp(page) : show(page, await readPreferences(world, link));
     const form = await readForm(request);
     if (!form) return { status: 413, ...renderTooLarge(language) };
     return applyChange(page, form);
+  }
+
+  /** Shows the email that contains a link. It is rendered as for a share link, and reading it records nothing. */
+  async function showEmail(
+    link: PreferenceLink,
+    { language, url }: { language: Language; url: string },
+  ): Promise<Answer> {
+    const email = await readViewedEmail(world, link);
+    if (!email) return { status: 404, ...renderEmailGone(language) };
+    const rendering = renderedOnce(world, email, async () =>
+      renderEmail(await readSharedContent(world, email), email.isLarge ? world.texts : undefined),
+    );
+    if (!rendering) return { status: 503, ...renderBusy(language) };
+    const content = await rendering;
+    const withRemoteImages = /[?&]images=1(?:&|$)/.test(url);
+    const headers = { ...sharePageHeaders(withRemoteImages), 'content-type': 'text/html; charset=utf-8' };
+    return { status: 200, html: renderViewPage({ email, content, withRemoteImages, language }), headers };
   }
 
   async function applyChange(page: Page, fields: URLSearchParams): Promise<Answer> {

@@ -17,7 +17,7 @@ import { buildPageStyle, readImageSource, renderBrand, renderWords } from './loo
 
 /** A page with the headers that it needs. */
 export interface RenderedPage {
-  html: string;
+  html: string | Buffer;
   headers: Record<string, string>;
 }
 
@@ -181,6 +181,9 @@ export const renderNoLink = (language: Language): RenderedPage =>
 
 export const renderSample = (language: Language): RenderedPage =>
   renderPlain(language, 'sampleLink', 'sampleLinkReason');
+
+export const renderEmailGone = (language: Language): RenderedPage =>
+  renderPlain(language, 'emailGone', 'emailGoneReason');
 
 export const renderMethodRefused = (language: Language): RenderedPage =>
   renderPlain(language, 'methodRefused', 'methodRefusedAdvice');

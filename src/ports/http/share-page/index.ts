@@ -6,6 +6,8 @@ export {
   getSharePage,
   sharePageHeaders,
   renderEmail,
+  renderedOnce,
+  renderViewPage,
   type RenderedEmail,
   renderContent,
   bytesInWords,

@@ -4,7 +4,9 @@ import {
   readSharedEmail,
   type SharedEmail,
   type SharedContent,
+  type ViewedEmail,
 } from '../../../features/sharing/index.ts';
+import { READER_TEXTS, type Language } from '../../../features/audience/index.ts';
 import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
 import { privatePageHeaders, type Page } from '../page.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
@@ -118,20 +120,27 @@ function makeRoom(entries: Map<string, Entry>): void {
 export type Colors = 'light' | 'dark';
 
 /** Renders the frame around the email's HTML, which is escaped already. */
-export const renderFrame = (
-  frame: Buffer,
-  { withRemoteImages, colors = 'light' }: { withRemoteImages: boolean; colors?: Colors },
-): (string | Buffer)[] => [frameStart(withRemoteImages, colors), frame, FRAME_END];
+export const renderFrame = (frame: Buffer, options: FrameOptions): (string | Buffer)[] => [
+  frameStart(options),
+  frame,
+  FRAME_END,
+];
+
+interface FrameOptions {
+  withRemoteImages: boolean;
+  colors?: Colors;
+  title?: string;
+}
 
 /**
  * Returns the start of the frame around the email's HTML. An empty `sandbox` disables scripts, forms, popups, the page's
  * origin and every way to leave the frame. The frame uses `srcdoc`, because a URL of its own could be opened without the
  * frame around it. The policy is repeated inside, in case a browser does not pass it on to the frame.
  */
-function frameStart(withRemoteImages: boolean, colors: Colors): string {
+function frameStart({ withRemoteImages, colors = 'light', title = WORDS.frame }: FrameOptions): string {
   const policy = `<meta http-equiv="Content-Security-Policy" content="${framePolicy(withRemoteImages)}">`;
   const head = `<!doctype html><meta charset="utf-8">${policy}<style>${ROOT_STYLE[colors]}${frameStyle}</style>`;
-  return `<iframe title="Content of the email" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head)}`;
+  return `<iframe title="${escapeHtml(title)}" sandbox="" referrerpolicy="no-referrer" credentialless srcdoc="${escapeHtml(head)}`;
 }
 
 const FRAME_END = '"></iframe>';
@@ -273,33 +282,102 @@ function renderAttachments({ attachments }: SharePage['email']): string {
 <p class="quiet">Attachments cannot be downloaded from this page.</p></section>`;
 }
 
-export function renderContent({ frame, text, ...rest }: RenderedEmail, withRemoteImages: boolean): (string | Buffer)[] {
+/** What the page says around the content of an email. */
+interface ContentWords {
+  gone: string;
+  imagesHidden: string;
+  showImages: string;
+  imagesShown: string;
+  hideImages: string;
+  links: string;
+  /** Explains that links cannot be followed; without it, those of the web can. */
+  linksDisabled?: string;
+  plainText: string;
+  frame: string;
+}
+
+const WORDS: ContentWords = {
+  gone: 'The content of this email is no longer stored.',
+  imagesHidden: 'Remote images are hidden, because loading them would tell the sender that the email was opened.',
+  showImages: 'Show remote images',
+  imagesShown: 'Remote images are shown.',
+  hideImages: 'Hide remote images',
+  links: 'Links in this email',
+  linksDisabled: 'Links in this copy are disabled. Copy an address if you trust it.',
+  plainText: 'Plain text version',
+  frame: 'Content of the email',
+};
+
+export function renderContent(
+  { frame, text, ...rest }: RenderedEmail,
+  withRemoteImages: boolean,
+  words = WORDS,
+): (string | Buffer)[] {
   if (frame === undefined) {
-    if (text === undefined) return ['<p class="quiet">The content of this email is no longer stored.</p>'];
+    if (text === undefined) return [`<p class="quiet">${escapeHtml(words.gone)}</p>`];
     return ['<pre dir="auto">', text, '</pre>'];
   }
-  const notice = rest.mayLoadImages ? renderImageNotice(withRemoteImages) : '';
+  const notice = rest.mayLoadImages ? renderImageNotice(withRemoteImages, words) : '';
   return [
     `${notice}<div class="frame">`,
-    ...renderFrame(frame, { withRemoteImages }),
-    `</div>${renderLinks(rest.links)}`,
+    ...renderFrame(frame, { withRemoteImages, title: words.frame }),
+    `</div>${renderLinks(rest.links, words)}`,
     ...(text === undefined
       ? []
-      : ['<details><summary>Plain text version</summary><pre dir="auto">', text, '</pre></details>']),
+      : [`<details><summary>${escapeHtml(words.plainText)}</summary><pre dir="auto">`, text, '</pre></details>']),
   ];
 }
 
 /** Loading an image notifies its owner that the email was opened, so the reader is asked first. */
-function renderImageNotice(withRemoteImages: boolean): string {
-  return withRemoteImages
-    ? '<p class="notice">Remote images are shown. <a href="?images=0">Hide remote images</a></p>'
-    : '<p class="notice">Remote images are hidden, because loading them would tell the sender that the email was opened. <a href="?images=1">Show remote images</a></p>';
+function renderImageNotice(withRemoteImages: boolean, words: ContentWords): string {
+  const notice = withRemoteImages ? words.imagesShown : words.imagesHidden;
+  const change = withRemoteImages ? words.hideImages : words.showImages;
+  const link = `<a href="?images=${withRemoteImages ? '0' : '1'}">${escapeHtml(change)}</a>`;
+  return `<p class="notice">${escapeHtml(notice)} ${link}</p>`;
 }
 
-export function renderLinks(links: readonly string[]): string {
+export function renderLinks(links: readonly string[], { links: title, linksDisabled }: ContentWords = WORDS): string {
   if (links.length === 0) return '';
-  const items = links.map((link) => `<li><bdi>${escapeHtml(link)}</bdi></li>`);
-  return `<details><summary>Links in this email</summary><p class="quiet">Links in this copy are disabled. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
+  const items = links.map((link) => `<li>${renderLink(link, linksDisabled === undefined)}</li>`);
+  const notice = linksDisabled === undefined ? '' : `<p class="quiet">${escapeHtml(linksDisabled)}</p>`;
+  return `<details><summary>${escapeHtml(title)}</summary>${notice}<ol>${items.join('')}</ol></details>`;
+}
+
+/** Renders the address of a link; only addresses of the web can be followed. */
+function renderLink(link: string, isLive: boolean): string {
+  const shown = bdi(link);
+  const url = isLive && /^https?:/i.test(link) ? URL.parse(link) : null;
+  return url === null
+    ? shown
+    : `<a href="${escapeHtml(url.href)}" target="_blank" rel="noopener noreferrer">${shown}</a>`;
+}
+
+/** Renders the page on which a recipient sees an email in a browser, in the language of the recipient. */
+export function renderViewPage({
+  email,
+  content,
+  withRemoteImages,
+  language,
+}: Omit<SharePage, 'email'> & { email: ViewedEmail; language: Language }): Buffer {
+  const texts = READER_TEXTS[language];
+  const words: ContentWords = {
+    gone: texts.emailGone,
+    imagesHidden: texts.imagesHidden,
+    showImages: texts.showImages,
+    imagesShown: texts.imagesShown,
+    hideImages: texts.hideImages,
+    links: texts.linksInEmail,
+    plainText: texts.plainTextVersion,
+    frame: texts.emailContent,
+  };
+  const subject = email.subject.trim() === '' ? texts.emailContent : email.subject;
+  const parts: (string | Buffer)[] = [
+    `${documentStart(subject, readingStyle, language)}<header><h1>${bdi(subject)}</h1><p class="quiet">${bdi(email.from)}</p></header>
+<main>`,
+    ...renderContent(content, withRemoteImages, words),
+    `</main>${documentEnd}`,
+  ];
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 export const renderTime = (ms: number): string =>
