@@ -92,12 +92,22 @@ describe('the list of templates', () => {
     const second = await create({ name: 'Second' }, owner.key);
     await call('POST', `/templates/${first}/publish`, undefined, owner.key);
     const item = { alias: null, changed_by_app: null, published_at: null, created_at: iso(), updated_at: iso() };
+    // Each change of a template has a later time than the one before, also within a millisecond.
+    const published = new Date(scene.clock.now() + 1).toISOString();
     expect((await call('GET', '/templates', undefined, owner.key)).body).toEqual({
       object: 'list',
       has_more: false,
       data: [
         { ...item, id: second, name: 'Second', status: 'draft' },
-        { ...item, id: first, name: 'First', alias: 'first', status: 'published', published_at: iso() },
+        {
+          ...item,
+          id: first,
+          name: 'First',
+          alias: 'first',
+          status: 'published',
+          published_at: published,
+          updated_at: published,
+        },
       ],
     });
   });

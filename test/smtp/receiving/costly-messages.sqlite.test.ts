@@ -116,8 +116,10 @@ it('content of stuffed dots costs the main thread little more than other content
   };
   // The first message opens files and starts threads, so it is not measured.
   await measureCost('xx\r\n');
-  const plain = await measureCost('xx\r\n');
-  expect((await measureCost('..\r\n')) / plain).toBeLessThan(10);
+  // Processor time also grows with what else the machine does, so each kind of content has its best of three.
+  const best = async (line: string): Promise<number> =>
+    Math.min(await measureCost(line), await measureCost(line), await measureCost(line));
+  expect((await best('..\r\n')) / (await best('xx\r\n'))).toBeLessThan(10);
 });
 
 it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, async () => {
