@@ -7,6 +7,7 @@ import { createContact } from '../../../src/features/audience/contacts/create-co
 import { declaredFor } from '../../../src/features/audience/segments/segments.ts';
 import {
   hashLink,
+  hashPlainLink,
   meetsFilter,
   parseFilter,
   renderFilter,
@@ -205,10 +206,11 @@ async function writeEngagement(contactIds: readonly string[]): Promise<void> {
   for (const broadcast of broadcasts)
     await db.insertMany(
       'broadcast_links',
-      ['broadcast_id', 'url_hash', 'id', 'url'],
+      ['broadcast_id', 'url_hash', 'plain_hash', 'id', 'url'],
       LINKS.map((url, at) => [
         broadcast,
         hashLink(url),
+        hashPlainLink(url),
         `${linkIds[at]?.slice(0, -1)}${broadcasts.indexOf(broadcast)}`,
         url,
       ]),
