@@ -48,7 +48,8 @@ describe('POST /contacts/export-person', () => {
       steps,
       connections: [{ from: 'start', to: 'wait' }],
     });
-    await call('POST', '/events/send', { event: 'order.placed', email, payload: { total: 12 } });
+    for (const total of [7, 12])
+      await call('POST', '/events/send', { event: 'order.placed', email, payload: { total } });
     const attachments = [{ filename: 'poem.txt', content: Buffer.from('twas brillig').toString('base64') }];
     const alone = await send({ to: `Ada <${email}>`, subject: 'For Ada', text: 'Only for you', attachments });
     const shared = await send({
@@ -75,7 +76,7 @@ describe('POST /contacts/export-person', () => {
       first_sent_at: null,
       last_sent_at: null,
       ...never,
-      custom_events: [{ name: 'order.placed', count: 1, last_at: expect.stringMatching(/^20/) }],
+      custom_events: [{ name: 'order.placed', count: 2, last_at: expect.stringMatching(/^20/) }],
     });
     expect(body.segments).toEqual([{ id: segment, name: 'VIP' }]);
     expect(body.topics).toEqual([{ id: topic, name: 'News', subscription: 'opt_in' }]);
@@ -98,8 +99,9 @@ describe('POST /contacts/export-person', () => {
     expect(body.threads).toMatchObject([
       { id: thread?.id, inbox: inbox.address, subject: 'A question', email_count: 1, notes: 'Call her back' },
     ]);
-    expect(body.runs).toMatchObject([{ automation_id: automation.id, status: 'running', payload: { total: 12 } }]);
-    expect(body.custom_events).toMatchObject([{ name: 'order.placed', payload: { total: 12 } }]);
+    const run = { automation_id: automation.id, status: 'running' };
+    expect(body.runs).toMatchObject([12, 7].map((total) => ({ ...run, payload: { total } })));
+    expect(body.custom_events).toMatchObject([12, 7].map((total) => ({ name: 'order.placed', payload: { total } })));
     expect(Object.keys(body.left_out)).toContain('audit_log');
     expect(answer.text).not.toMatch(/bob@|eve@|Only for you|Does it work|Not for Ada/);
   });
