@@ -4,6 +4,7 @@ import type { Executor } from '../../src/platform/db/index.ts';
 import { importRows } from '../../src/features/audience/contacts/import-rows.ts';
 import { importedIn, uploadIn } from '../api/contact-imports/importing.ts';
 import { line, step, supply, type Supplies } from '../api/automations/graph.ts';
+import { linksTo, press, visit } from '../rig/preference-pages.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { engagements, follow, publishTracking, sendHtml } from './reader.ts';
 import { HOUR } from './mail.ts';
@@ -38,6 +39,53 @@ const payloads = async (id: string): Promise<[string, unknown][]> => {
 };
 const thanks = (key = 'mail') =>
   step(key, 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
+
+describe('an automation that subscribes its contacts', () => {
+  const read = async () => {
+    const { unsubscribed, first_name } = await call('GET', `/contacts/${has.contact}`);
+    const [{ subscription }] = (await call('GET', `/contacts/${has.contact}/topics`)).data;
+    return { unsubscribed, first_name, subscription };
+  };
+  const subscribing = () => [
+    step('all', 'contact_update', { unsubscribed: false, first_name: 'Ada' }),
+    step('news', 'topic_update', { topic_id: has.topic, subscription: 'opt_in' }),
+  ];
+
+  it('leaves alone what a contact has left itself, and says so at the steps', async () => {
+    const { email } = await call('GET', `/contacts/${has.contact}`);
+    await call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
+    const id = await automate('contact.topic_changed', ...subscribing());
+    const contact = { id: has.contact, email };
+    const { preferences } = await linksTo(scene, has.team, contact);
+    await press(scene, await visit(scene, preferences), 'unsubscribe_all');
+    const { unsubscribe } = await linksTo(scene, has.team, contact, { topicId: has.topic });
+    await visit(scene, unsubscribe, { body: 'List-Unsubscribe=One-Click' });
+    await scene.settled();
+    expect(await read()).toEqual({ unsubscribed: true, first_name: 'Ada', subscription: 'opt_out' });
+    const [run] = await runs(id);
+    const { steps } = await call('GET', `/automations/${id}/runs/${run?.id}`);
+    expect(steps.map((one: { key: string; output: unknown }) => [one.key, one.output])).toEqual([
+      ['start', null],
+      ['all', { skipped: 'unsubscribed' }],
+      ['news', { skipped: 'topic_opt_out' }],
+    ]);
+    const dry = await call('POST', `/automations/${id}/dry-run`, { contact_id: has.contact });
+    expect(dry.steps).toMatchObject([
+      {},
+      { outcome: 'done', reason: 'Sets first_name to "Ada". The contact stays unsubscribed, as it decided itself.' },
+      { outcome: 'skips', reason: 'The contact is skipped: topic_opt_out.' },
+    ]);
+  });
+
+  it('subscribes a contact that a call had unsubscribed', async () => {
+    await call('PATCH', `/contacts/${has.contact}`, { unsubscribed: true });
+    await call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_out' }]);
+    await automate('contact.updated', ...subscribing());
+    await call('PATCH', `/contacts/${has.contact}`, { last_name: 'Lovelace' });
+    await scene.settled();
+    expect(await read()).toEqual({ unsubscribed: false, first_name: 'Ada', subscription: 'opt_in' });
+  });
+});
 
 describe('the choice of a topic', () => {
   it('starts a run once, by API and by automation, and choosing the same again starts none', async () => {

@@ -38,10 +38,12 @@ export { createContact } from './contacts/create-contacts.ts';
 export {
   changePreferences,
   chooseByApi,
+  hasLeftItself,
   listContactTopics,
   mayMail,
   readPreferences,
   unsubscribeByMail,
+  withoutTopicsLeft,
   type PreferenceChange,
   type Preferences,
   type TopicPreference,

@@ -165,6 +165,66 @@ describe('a contact that left a topic and was erased', () => {
   });
 });
 
+describe('a topic that a contact left by a link', () => {
+  /** Creates a contact that left one of two topics with the button of a mail program. */
+  async function leftNews(team: Team): Promise<{ id: string; news: string; offers: string }> {
+    const news = await topic(team, 'News');
+    const offers = await topic(team, 'Offers');
+    const id = await create(team, { email: EMAIL });
+    await visit(scene, (await linksTo(scene, team, { id, email: EMAIL }, { topicId: news })).unsubscribe, {
+      body: ONE_CLICK,
+    });
+    return { id, news, offers };
+  }
+  const OUT = { News: 'opt_out', Offers: 'opt_in' };
+  const optIn = (id: string) => [{ id, subscription: 'opt_in' }];
+
+  it('is not joined again by an import, whether the contact still exists or was erased', async () => {
+    const team = await scene.team();
+    const { id, news, offers } = await leftNews(team);
+    const exported = `email,opted_in_topic_ids\nada@example.org,${news} ${offers}\nbob@example.org,${news}\n`;
+    const upsert = { on_conflict: 'upsert' };
+    expect((await imported(team, exported, upsert)).counts).toMatchObject({ created: 1, updated: 1, failed: 0 });
+    expect(await fetchTopics(team, EMAIL)).toEqual(OUT);
+    expect(await decisions(team, id)).toEqual(['topic_opt_out one_click', 'topic_opt_in import']);
+    await imported(team, 'email\nada@example.org\n', { ...upsert, topics: optIn(news) });
+    expect(await fetchTopics(team, EMAIL)).toEqual(OUT);
+    await erase(team, id);
+    await imported(team, exported, upsert);
+    expect(await fetchTopics(team, EMAIL)).toEqual(OUT);
+    expect(await fetchTopics(team, 'bob@example.org')).toMatchObject({ News: 'opt_in' });
+  });
+
+  it('is not joined again by creating the contact a second time, alone or in a batch', async () => {
+    const team = await scene.team();
+    const { id, news, offers } = await leftNews(team);
+    const again = { email: EMAIL, topics: [...optIn(news), { id: offers, subscription: 'opt_out' }] };
+    expect(await create(team, again)).toBe(id);
+    const batch = [
+      { ...again, topics: optIn(news) },
+      { email: 'bob@example.org', topics: optIn(news) },
+    ];
+    expect((await call(team, 'POST', '/contacts/batch', batch)).status).toBe(201);
+    expect(await fetchTopics(team, id)).toEqual({ News: 'opt_out', Offers: 'opt_out' });
+    expect(await decisions(team, 'bob@example.org')).toEqual(['topic_opt_in api']);
+  });
+
+  it('is joined again if a call says so for the contact', async () => {
+    const team = await scene.team();
+    const { id, news } = await leftNews(team);
+    expect((await call(team, 'PATCH', `/contacts/${id}/topics`, optIn(news))).status).toBe(200);
+    expect(await fetchTopics(team, id)).toMatchObject({ News: 'opt_in' });
+  });
+
+  it('is joined again by an import if a call had opted the contact out', async () => {
+    const team = await scene.team();
+    const news = await topic(team, 'News');
+    await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });
+    await imported(team, 'email\nada@example.org\n', { on_conflict: 'upsert', topics: optIn(news) });
+    expect(await fetchTopics(team, EMAIL)).toEqual({ News: 'opt_in' });
+  });
+});
+
 describe('a contact whose address changes', () => {
   it('takes over the opt-outs of the new address, unless the call says otherwise', async () => {
     const team = await scene.team();

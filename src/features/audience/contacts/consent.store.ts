@@ -137,21 +137,24 @@ export interface OptOuts {
 
 /**
  * Returns the opt-outs by address for those of the addresses that have any, with a single index lookup for all of them.
+ * With `isOwn`, leaves out those that a caller, an import or an automation decided: the others were decided by the
+ * person, by a link or by mail, or stand although their contact was erased.
  */
 export async function optOutsAmong(
   db: Executor,
   teamId: string,
   emailKeys: readonly string[],
+  { isOwn = false }: { isOwn?: boolean } = {},
 ): Promise<Map<string, OptOuts>> {
   const keysByHash = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
   const among = textsIn(db.dialect, 'email_hash', [...keysByHash.keys()]);
   // SQLite may read all records of the team without the hint.
   const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
   const sql = `select email_hash, topic_id from (
-      select email_hash, topic_id, action,
+      select email_hash, topic_id, action, actor_kind,
         row_number() over (partition by email_hash, topic_id order by id desc) as place
       from consent_records${index} where team_id = ? and ${among.sql}) as decisions
-    where place = 1 and action in ('unsubscribed', 'opt_out')`;
+    where place = 1 and action in ('unsubscribed', 'opt_out')${isOwn ? ' and actor_kind is null' : ''}`;
   const found = new Map<string, OptOuts>();
   const rows = await db.all<{ email_hash: string; topic_id: string | null }>(sql, [teamId, among.value]);
   for (const { email_hash: hash, topic_id: topicId } of rows) {

@@ -23,7 +23,7 @@ import {
   type Decider,
 } from './consent.store.ts';
 import { findContact, unsubscribeContactRows, findContactsByIds, type ContactRow } from './contacts.store.ts';
-import { chooseTopics, decisionsFor, writeChange } from './write-contact.ts';
+import { chooseTopics, decisionsFor, writeChange, type Decision } from './write-contact.ts';
 import type { Actor, Ctx } from '../../../tenancy/access/index.ts';
 import { describeActor } from '../../../tenancy/audit/index.ts';
 import { findContactLanguage, findLanguageProperty } from '../readers/reader-language.ts';
@@ -118,6 +118,26 @@ export async function copyToAddress(
   const [carried = contact] = await applyErasedOptOuts(store, tx, [contact], { hasConsent, by });
   return carried;
 }
+
+/**
+ * Leaves out the opt-ins to topics that their contact has left itself. Whoever writes many contacts by a rule does not know
+ * that a person wants a topic again.
+ */
+export async function withoutTopicsLeft(tx: Executor, decisions: readonly Decision[]): Promise<Decision[]> {
+  const joining = decisions.filter(({ choice }) => choice.subscription === 'opt_in');
+  const [first] = joining;
+  if (!first) return [...decisions];
+  const keys = [...new Set(joining.map(({ contact }) => contact.email_key))];
+  const left = await optOutsAmong(tx, first.contact.team_id, keys, { isOwn: true });
+  return decisions.filter(
+    ({ contact, choice }) =>
+      choice.subscription === 'opt_out' || left.get(contact.email_key)?.topicIds.includes(choice.id) !== true,
+  );
+}
+
+/** Reports whether a contact has unsubscribed from everything itself. */
+export const hasLeftItself = async (db: Executor, contact: ContactRow): Promise<boolean> =>
+  (await optOutsAmong(db, contact.team_id, [contact.email_key], { isOwn: true })).get(contact.email_key)?.all ?? false;
 
 /** Records an opt-out of an address without a contact: the next contact with that address starts unsubscribed. */
 async function leaveWithoutContact(store: Store, tx: Executor, leaving: Consent, origin: ConsentOrigin): Promise<void> {

@@ -10,12 +10,12 @@ import { declaredProperties, type PropertyRow } from '../contact-properties/cont
 import { findKnownSegments, pickSegmentIds, type NamedSegment } from '../segments/segments.ts';
 import { liveTopics, type TopicRow } from '../topics/topics.store.ts';
 import { readChoices, type Choice } from '../topics/topics.ts';
-import { applyErasedOptOuts, chooseAllByApi, readDecider } from './consent.ts';
+import { applyErasedOptOuts, chooseAllByApi, readDecider, withoutTopicsLeft } from './consent.ts';
 import { recordConsent, type Decider } from './consent.store.ts';
 import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
 import { indexedValues, mergeValues, readEmail, readPropertyValues, segmentNamed } from './find-contact.ts';
 import { joinAll } from './segment-members.ts';
-import { newContact, recordContactEvents, writeChanges } from './write-contact.ts';
+import { decisionsFor, newContact, recordContactEvents, writeChanges } from './write-contact.ts';
 import { addValues } from './values.store.ts';
 
 export const createContact = (ctx: Ctx, input: CreateContactRequest) => createOne(ctx, input, undefined);
@@ -240,13 +240,31 @@ async function writeItems(
   const written = items.map((item) => ({ ...item, row: rows.get((item.before ?? item.fresh).id) ?? item.fresh }));
   const joining = written.map(({ row, segmentIds }) => ({ contact: row, segmentIds }));
   await joinAll(store, tx, joining, batch);
-  const choosing = written.map(({ row, choices }) => ({ contact: row, choices }));
-  await chooseAllByApi(store, tx, choosing, { live, by, batch });
+  await chooseAllByApi(store, tx, await listChoosing(tx, written, live), { live, by, batch });
   const events = written.map(({ row, before }) => {
     return { type: before ? ('contact.updated' as const) : ('contact.created' as const), row };
   });
   await recordContactEvents(store, tx, events, { batch });
   return written;
+}
+
+/**
+ * Returns the contacts with what they choose. A contact that existed is not opted in again to a topic that it has left
+ * itself, unless the topic asks it to confirm.
+ */
+async function listChoosing(
+  tx: Executor,
+  written: readonly WrittenItem[],
+  live: readonly TopicRow[],
+): Promise<{ contact: ContactRow; choices: Choice[] }[]> {
+  const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
+  const known = written.filter(({ before }) => before);
+  const wanted = known.flatMap(({ row, choices }) => decisionsFor([row], choices));
+  const kept = new Set((await withoutTopicsLeft(tx, wanted)).map(({ choice }) => choice));
+  return written.map(({ row, before, choices }) => ({
+    contact: row,
+    choices: before ? choices.filter((choice) => kept.has(choice) || asking.has(choice.id)) : choices,
+  }));
 }
 
 /** Writes the index, the consent and the earlier opt-outs of contacts that were just inserted. */

@@ -19,7 +19,7 @@ import {
   type ContactChange,
   type Decision,
 } from './write-contact.ts';
-import { applyErasedOptOuts } from './consent.ts';
+import { applyErasedOptOuts, withoutTopicsLeft } from './consent.ts';
 import { indexedValues, readPropertyValues } from './find-contact.ts';
 import { addValues } from './values.store.ts';
 
@@ -76,8 +76,9 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   );
   await join(store, tx, batch, { touched, members: [...members, ...fromRows.members] });
   // The topics of the import come first in this list, those of the rows after them: the later choice for a topic wins,
-  // so a row overrides the import.
-  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
+  // so a row overrides the import. A file does not know who has left a topic since it was written.
+  const decisions = await withoutTopicsLeft(tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions]);
+  await chooseTopics(store, tx, decisions, {
     source: 'import',
     by: { kind: 'import', id: batch.importId },
     startsRuns: batch.startAutomations,

@@ -4,7 +4,7 @@ import { invalidFields, Refusal } from '../../../platform/refusal.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import type { Ctx } from '../../../tenancy/access/index.ts';
-import { contactNamed, declaredProperties, findSegment, liveTopics } from '../../audience/index.ts';
+import { contactNamed, declaredProperties, findSegment, liveTopics, withoutTopicsLeft } from '../../audience/index.ts';
 import type { RunRow } from '../automation-runs.store.ts';
 import { loadAutomation, loadGraph } from '../automations.ts';
 import { describeDate, listObstacles, mustMatchTrigger, presentObstacles } from '../enrolment.ts';
@@ -12,7 +12,7 @@ import { readNamedContact } from '../custom-events.ts';
 import { findNextStep, findTrigger, type ConnectionType, type Graph, type Step } from '../graph.ts';
 import { explainRule } from '../rules.ts';
 import { buildPayload } from './start-dates.ts';
-import { evaluateCondition, findDelayEnd, previewSend } from './take-step.ts';
+import { evaluateCondition, findDelayEnd, previewSend, wouldResubscribe } from './take-step.ts';
 
 type Config = Step['config'];
 
@@ -173,17 +173,26 @@ async function describeStep(world: World, run: RunRow, { type, config }: Step): 
     case 'add_to_segment':
       return { reason: await describeSegment(world, run, config) };
     case 'topic_update':
-      return { reason: await describeTopic(world, run, config) };
+      return describeTopic(world, run, config);
   }
 }
 
-async function describeUpdate({ db }: World, { team_id: teamId }: RunRow, config: Config): Promise<string> {
+async function describeUpdate(
+  { db }: World,
+  { team_id: teamId, contact_id: contactId }: RunRow,
+  config: Config,
+): Promise<string> {
   const { properties = {}, ...fields } = config;
   const declared = new Set((await declaredProperties(db, teamId)).map(({ key }) => key));
   const gone = Object.keys(properties as object).find((key) => !declared.has(key));
   if (gone !== undefined) throw missing(`property ${gone}`);
-  const values = Object.entries({ ...fields, ...(properties as object) });
-  return `Sets ${values.map(([key, value]) => `${key} to ${JSON.stringify(value)}`).join(', ')}.`;
+  const contact = await contactNamed(db, teamId, contactId);
+  const staysOut = await wouldResubscribe(db, contact, config);
+  const values = Object.entries({ ...fields, ...(properties as object) })
+    .filter(([key]) => !staysOut || key !== 'unsubscribed')
+    .map(([key, value]) => `${key} to ${JSON.stringify(value)}`);
+  const changes = values.length === 0 ? [] : [`Sets ${values.join(', ')}.`];
+  return [...changes, ...(staysOut ? ['The contact stays unsubscribed, as it decided itself.'] : [])].join(' ');
 }
 
 async function describeSegment({ db }: World, { team_id: teamId }: RunRow, config: Config): Promise<string> {
@@ -192,11 +201,19 @@ async function describeSegment({ db }: World, { team_id: teamId }: RunRow, confi
   return `Adds the contact to the segment ${segment.name}.`;
 }
 
-async function describeTopic({ db }: World, { team_id: teamId }: RunRow, config: Config): Promise<string> {
+async function describeTopic(
+  { db }: World,
+  { team_id: teamId, contact_id: contactId }: RunRow,
+  config: Config,
+): Promise<Outcome> {
   const id = String(config['topic_id']).toLowerCase();
   const topic = (await liveTopics(db, teamId)).find((one) => one.id === id);
   if (!topic) throw missing('topic');
-  return `${config['subscription'] === 'opt_in' ? 'Opts in to' : 'Opts out of'} the topic ${topic.name}.`;
+  const subscription = config['subscription'] as 'opt_in' | 'opt_out';
+  const contact = await contactNamed(db, teamId, contactId);
+  const isTaken = (await withoutTopicsLeft(db, [{ contact, choice: { id, subscription } }])).length > 0;
+  if (!isTaken) return { outcome: 'skips', reason: 'The contact is skipped: topic_opt_out.' };
+  return { reason: `${subscription === 'opt_in' ? 'Opts in to' : 'Opts out of'} the topic ${topic.name}.` };
 }
 
 const missing = (what: string): Refusal =>

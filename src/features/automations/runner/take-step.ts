@@ -23,7 +23,9 @@ import {
   recordContactEvent,
   readPropertyValues,
   writeChange,
+  hasLeftItself,
   mayMail,
+  withoutTopicsLeft,
   buildUnsubscribeLinks,
   sampleLinks,
   type ContactRow,
@@ -484,14 +486,20 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     }
   };
 
-  /** Changes the contact. Runs that this triggers are one level deeper; a change without effect triggers none. */
-  async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
+  /**
+   * Changes the contact, but never subscribes one that has unsubscribed itself. Runs that this triggers are one level
+   * deeper; a change without effect triggers none.
+   */
+  async function update(tx: Executor, run: RunRow, config: Config): Promise<object | undefined> {
     const { team_id: teamId, contact_id: id, automation_id: automationId, depth } = run;
     const by = { kind: 'automation', id: automationId };
     const before = await contactNamed(tx, teamId, id, true);
+    const staysOut = await wouldResubscribe(tx, before, config);
+    const change = staysOut ? { ...config, unsubscribed: undefined } : config;
     const declared = await declaredProperties(tx, teamId);
     const after = await writeChange(world, tx, { before, change, declared, source: 'api', by });
     if (differs(before, after)) await recordContactEvent(world, tx, 'contact.updated', after, depth + 1);
+    return staysOut ? { skipped: 'unsubscribed' } : undefined;
   }
 
   async function add(tx: Executor, run: RunRow, config: Config): Promise<undefined> {
@@ -502,21 +510,28 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     await joinSegments(world, tx, contact, [segment.id], depth + 1);
   }
 
-  /** Sets a topic; one with double opt-in sends a confirmation email. */
+  /** Sets a topic, unless the contact has left it itself; one with double opt-in sends a confirmation email. */
   async function choose(
     tx: Executor,
     { team_id: teamId, contact_id: id, automation_id: automationId, depth }: RunRow,
     config: Config,
-  ): Promise<undefined> {
+  ): Promise<object | undefined> {
     const { topic_id: topic, subscription } = config as { topic_id: string; subscription: 'opt_in' | 'opt_out' };
     const contact = await contactNamed(tx, teamId, id, true);
     const live = await liveTopics(tx, teamId);
     const topicId = topic.toLowerCase();
     if (!live.some((one) => one.id === topicId)) throw notFoundInTeam('topic');
     const by = { kind: 'automation', id: automationId };
-    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, by, depth: depth + 1 });
+    const choice = { id: topicId, subscription };
+    if ((await withoutTopicsLeft(tx, [{ contact, choice }])).length === 0) return { skipped: 'topic_opt_out' };
+    await chooseByApi(world, tx, contact, { choices: [choice], live, by, depth: depth + 1 });
+    return undefined;
   }
 }
+
+/** Reports whether a change would take back that a contact has unsubscribed itself. */
+export const wouldResubscribe = async (db: Executor, contact: ContactRow, config: Config): Promise<boolean> =>
+  config['unsubscribed'] === false && contact.unsubscribed === 1 && (await hasLeftItself(db, contact));
 
 async function takeBranch(world: World, run: RunRow, config: Config): Promise<StepResult> {
   const { isMet } = await evaluateCondition(world, run, config);
