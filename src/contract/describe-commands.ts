@@ -158,7 +158,7 @@ function describePath({ parameters, operationId }: OperationEntry, { path = {} }
 /** Lists the fields of the query and of the body, each with its flag; nested fields are named `one.two`. */
 function describeFlags(
   document: OpenApiDocument,
-  { parameters, operation, method }: OperationEntry,
+  { parameters, operation }: OperationEntry,
   { flags = {}, words = [], more = [], order = [] }: CommandOverride,
 ): Record<string, CommandFlag> {
   const described = new Map<string, CommandFlag>();
@@ -186,7 +186,7 @@ function describeFlags(
   };
   for (const { name, in: place, schema, description, required: isRequired, 'x-cli': source } of parameters) {
     if (place !== 'query' || PAGING.includes(name)) continue;
-    add(name, schema, { description, isRequired, isQuery: method !== 'get', source: source as FlagSource });
+    add(name, schema, { description, isRequired, isQuery: true, source: source as FlagSource });
   }
   const media = operation.requestBody?.content?.['application/json'];
   const body = media && resolveRef<Schema>(document, media.schema);

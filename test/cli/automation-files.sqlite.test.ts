@@ -1,4 +1,4 @@
-// rasket automations init, and automations that are written from files
+// rasket automations init and why, and automations that are written from files
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Desk } from './desk.ts';
@@ -19,6 +19,14 @@ const must = async (...words: string[]): Promise<string> => {
   return stdout;
 };
 const json = async (...words: string[]) => JSON.parse(await must(...words, '--json'));
+
+const STEPS = `- { key: start, type: trigger, config: { event_name: "rasket:contact.updated" } }
+- key: wait # a comment
+  type: delay
+  config:
+    duration: 1 day
+`;
+const CONNECTIONS = '- { from: start, to: wait }\n';
 
 const KINDS = {
   welcome: { name: 'Welcome', sends: 2 },
@@ -88,20 +96,25 @@ describe('rasket automations init', () => {
   });
 });
 
+describe('rasket automations why', () => {
+  it('shows whether a contact may enter an automation, by the address of the contact', async () => {
+    await must('contacts', 'create', 'grace@example.com');
+    desk.write('why.yaml', `name: Asked\nsteps:\n${STEPS}connections:\n${CONNECTIONS}`);
+    await must('automations', 'create', '--file', 'why.yaml');
+    const refused = await must('automations', 'why', 'Asked', '--contact', 'grace@example.com');
+    expect(refused).toContain('No run can be started: The automation is disabled');
+    await must('automations', 'update', 'Asked', '--status', 'enabled');
+    const allowed = await must('automations', 'why', 'Asked', '--contact', 'grace@example.com');
+    expect(allowed).toContain('A run can be started for this contact.');
+  });
+});
+
 const PAYLOADS: Readonly<Record<string, string>> = { cart: '{"product": "Tea", "url": "https://example.com"}' };
 
 describe('an automation from files', () => {
-  const steps = `- { key: start, type: trigger, config: { event_name: "rasket:contact.updated" } }
-- key: wait # a comment
-  type: delay
-  config:
-    duration: 1 day
-`;
-  const connections = '- { from: start, to: wait }\n';
-
   it('is created from YAML and from JSON alike', async () => {
-    desk.write('steps.yaml', steps);
-    desk.write('connections.yml', connections);
+    desk.write('steps.yaml', STEPS);
+    desk.write('connections.yml', CONNECTIONS);
     const graph = ['--steps-file', 'steps.yaml', '--connections-file', 'connections.yml'];
     const { id } = await json('automations', 'create', 'From YAML', ...graph);
     const written = await json('automations', 'get', id);
@@ -120,7 +133,7 @@ describe('an automation from files', () => {
   });
 
   it('is created and changed by one file, whose fields the options replace', async () => {
-    desk.write('whole.yaml', `name: Whole\nreentry: never\nexit_on: []\nsteps:\n${steps}connections:\n${connections}`);
+    desk.write('whole.yaml', `name: Whole\nreentry: never\nexit_on: []\nsteps:\n${STEPS}connections:\n${CONNECTIONS}`);
     const { id } = await json('automations', 'create', '--file', 'whole.yaml', '--reentry', 'when_ended');
     expect(await json('automations', 'get', id)).toMatchObject({ name: 'Whole', reentry: 'when_ended', exit_on: [] });
     await must('automations', 'update', id, '--file', 'whole.yaml', '--name', 'Changed');

@@ -57,6 +57,10 @@ async function readExclusions(campaign: Campaign, id: string): Promise<Record<st
 }
 const readAudience = async (campaign: Campaign, id: string) =>
   (await campaign.read(`/broadcasts/${id}/checklist`)).audience as Record<string, unknown> | null;
+async function readOpensCheck(campaign: Campaign, id: string) {
+  const { checks } = await campaign.read(`/broadcasts/${id}/checklist`);
+  return (checks as { name: string }[]).find(({ name }) => name === 'opens');
+}
 /** Sends a broadcast to everybody and waits until it has left. */
 async function sendFirst(campaign: Campaign, subject: string, more: object = {}): Promise<string> {
   const id = await campaign.broadcast({ subject, ...more });
@@ -287,6 +291,7 @@ describe('a broadcast to those who have not opened another one', () => {
         { reason: 'not_received', contacts: 2 },
       ],
     });
+    expect(await readOpensCheck(campaign, id)).toMatchObject({ status: 'pass' });
     expect((await campaign.call('POST', `/broadcasts/${id}/send`)).status).toBe(200);
     await scene.settled();
     expect(listArrived('Reminder')).toEqual(['machine@one.example', 'unread@one.example']);
@@ -296,6 +301,22 @@ describe('a broadcast to those who have not opened another one', () => {
       'bounced@bad.example': 'not_received',
       'new@one.example': 'not_received',
     });
+  });
+
+  it('has a warning in its checklist if no open of that broadcast was counted, and can be sent', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts(many(2));
+    const first = await sendFirst(campaign, 'Untracked', { name: 'Untracked' });
+    const plain = await campaign.broadcast({ subject: 'Plain', send: false });
+    expect(await readOpensCheck(campaign, plain)).toBeUndefined();
+    const id = await campaign.broadcast({ subject: 'Again', received_but_not_opened: first, send: false });
+    expect(await readOpensCheck(campaign, id)).toEqual({
+      name: 'opens',
+      status: 'warn',
+      message: expect.stringContaining('No open of "Untracked" was counted'),
+      details: [],
+    });
+    expect((await campaign.call('POST', `/broadcasts/${id}/send`)).status).toBe(200);
   });
 });
 

@@ -213,7 +213,8 @@ function describeColumns(
   return { imported: imported.toSorted((a, b) => a.column - b.column), ignored };
 }
 
-const isOfFailures = (name: string): boolean => FAILURE_COLUMNS.some((own) => own === name);
+/** Returns whether a column is one that the file of failed rows has after those of its import. */
+export const isOfFailures = (name: string): boolean => FAILURE_COLUMNS.some((own) => own === name);
 
 /**
  * Returns the id lists whose names no property uses. A property of that name, created before exports had the lists,

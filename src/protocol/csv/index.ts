@@ -6,6 +6,7 @@ export { addDecimalSign, type ColumnSign } from './cell-values.ts';
 export {
   FAILURE_COLUMNS,
   findColumns,
+  isOfFailures,
   findObviousProperty,
   unclaimedIdLists,
   ID_LISTS,

@@ -83,6 +83,19 @@ it('a dry run judges mapped columns by the types of the map, and counts failed r
   expect(skipping).toMatchObject({ failed: 1, skipped_values: 1 });
 });
 
+it('a dry run of the file of failed rows does not propose its row numbers and reasons as properties', async () => {
+  const team = await scene.team();
+  const file = 'email,Seats,rasket_row,rasket_reason\na@example.org,3,2,seats must be a number\n';
+  const { body } = await preview(team, file);
+  const proposals = body.columns.map(({ name, field, proposal }: Record<string, unknown>) => [name, field, proposal]);
+  expect(proposals).toEqual([
+    ['email', 'email', null],
+    ['Seats', null, 'properties.seats'],
+    ['rasket_row', null, null],
+    ['rasket_reason', null, null],
+  ]);
+});
+
 it('a dry run proposes the column whose values are addresses, if no name says so', async () => {
   const team = await scene.team();
   const { status, body } = await preview(team, 'Name,Kontakt\nAda,a@example.org\nBob,b@example.org\n');

@@ -6,6 +6,7 @@ import {
   cellFault,
   findColumns,
   findObviousProperty,
+  isOfFailures,
   undefused,
   type CellType,
   type ColumnMap,
@@ -201,7 +202,7 @@ function describeColumn(
     const fault = cellFault(text, type, sign);
     return fault ? [{ row, ...fault }] : [];
   });
-  const canBeProposed = field === undefined && name !== '' && texts.length > 0;
+  const canBeProposed = field === undefined && name !== '' && !isOfFailures(undefused(name)) && texts.length > 0;
   return {
     column: at + 1,
     name: name === '' ? null : name.slice(0, 200),

@@ -84,6 +84,23 @@ async function checkZones(
   return checkItem('warn', `${members} a timezone that is not an IANA time zone; they and ${without}.`, [...texts]);
 }
 
+type OpensCheck = Omit<ContentCheck, 'name'> & { name: 'opens' };
+
+/**
+ * Warns if a broadcast goes to those who have not opened an earlier one of which no open is known. If opens were not
+ * tracked, they are all who received it.
+ */
+async function checkOpens({ db }: Pick<Store, 'db'>, audience: Audience | UnknownAudience): Promise<OpensCheck[]> {
+  if ('failed' in audience || audience.notOpened === null) return [];
+  const { id, name } = audience.notOpened;
+  const earlier = JSON.stringify(name);
+  if (((await loadBroadcastCounts(db, [id])).get(id)?.opened ?? 0) > 0) {
+    return [{ name: 'opens', status: 'pass', message: `Opens of ${earlier} were counted.`, details: [] }];
+  }
+  const message = `No open of ${earlier} was counted, so those who read it get this broadcast too, unless they clicked a link. Opens are counted only if open_tracking of the domain was on when ${earlier} was sent.`;
+  return [{ name: 'opens', status: 'warn', message, details: [] }];
+}
+
 function presentBroadcastItem(row: ListedBroadcast) {
   return {
     id: row.id,
@@ -302,7 +319,8 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
     { teamId, chars: countChars(source), task: checkBodies },
     { written: { subject, preview_text, ab_test }, source, properties, team, shown },
   );
-  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
+  const opens = await checkOpens(store, audience);
+  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain), ...opens];
   const counted = around.counted ?? null;
   return {
     object: 'broadcast_checklist' as const,
