@@ -1428,6 +1428,7 @@ create table sign_up_forms (
   -- JSON: the origins of other sites that may send the form.
   allowed_origins text not null,
   enabled integer not null,
+  proof_of_work integer not null,
   created_at bigint not null
 );
 create index sign_up_forms_of_team on sign_up_forms (team_id, id);
@@ -1453,6 +1454,13 @@ create table form_sign_up_addresses (
   last_at bigint not null
 );
 create index form_sign_up_addresses_by_age on form_sign_up_addresses (last_at);
+
+-- Challenges of forms that were solved and sent, so that each counts once on all nodes.
+create table form_proofs (
+  challenge text primary key,
+  expires_at bigint not null
+);
+create index form_proofs_by_age on form_proofs (expires_at);
 
 create table contact_imports (
   id ${id} primary key,

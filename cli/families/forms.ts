@@ -2,6 +2,7 @@ import { declareAction, declareDetail, declareList, withRemaining, type FieldsOf
 
 const fields: FieldsOf<'listForms'> = {
   enabled: { either: ['yes', 'no'] },
+  proof_of_work: { either: ['yes', 'no'] },
   segment_ids: { kind: 'name', join: ', ' },
   allowed_origins: { kind: 'name', join: ', ' },
 };
@@ -12,7 +13,7 @@ export const forms = withRemaining({
   list: declareList('listForms', {
     fields,
     columns,
-    asked: ['confirmation_template_id', 'redirect_url', 'confirmed_url', 'allowed_origins'],
+    asked: ['confirmation_template_id', 'redirect_url', 'confirmed_url', 'allowed_origins', 'proof_of_work'],
     empty: 'There are no forms yet.',
   }),
   get: declareDetail('getForm', {
@@ -28,6 +29,7 @@ export const forms = withRemaining({
       'redirect_url',
       'confirmed_url',
       'allowed_origins',
+      'proof_of_work',
       'url',
       'created_at',
     ],

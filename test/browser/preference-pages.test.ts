@@ -9,6 +9,7 @@ import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
 import { faultsInEveryView, violations } from './page-faults.ts';
+import { servePlain } from './serve-plain.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
@@ -236,6 +237,85 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     });
     expect((await call('GET', '/contacts/me@example.org')).status).toBe(200);
     expect(found).toEqual([]);
+  });
+
+  async function createForm(fields: object): Promise<string> {
+    const name = `forms${++people}.example.com`;
+    await team.domain(name);
+    const topic = { name: `Weekly ${people}`, default_subscription: 'opt_out' };
+    const topic_id = (await call('POST', '/topics', topic)).body.id;
+    return (await call('POST', '/forms', { name: 'F', topic_id, from: `news@${name}`, ...fields })).body.id;
+  }
+
+  it('solve the challenge of a form by a script of the page, by keyboard and without axe violations', async () => {
+    const id = await createForm({ proof_of_work: true });
+    const found: string[] = [];
+    const look = async (page: Page, name: string) =>
+      found.push(...(await faultsInEveryView(page, { name: `proof-${name}`, pictures: PICTURES })));
+    await withPage(async (page) => {
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      await look(page, 'form');
+      await tabTo(page, 'Email address');
+      await page.keyboard.type('me@example.org');
+      await pressByKeyboard(page, 'Subscribe');
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Check your inbox');
+      await page.goBack();
+      await page.getByLabel('Email address').fill('other@example.org');
+      await pressByKeyboard(page, 'Subscribe');
+      expect(await page.getByRole('status').textContent(), 'a second challenge').toContain('other@example.org');
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('say that a form needs scripts if they are disabled, and show the address again', async () => {
+    const id = await createForm({ proof_of_work: true });
+    const found: string[] = [];
+    await withPage(async (page) => {
+      const session = await page.context().newCDPSession(page);
+      await session.send('Emulation.setScriptExecutionDisabled', { value: true });
+      await page.goto(`${scene.url}/subscribe/${id}`);
+      const notice = page.locator('noscript p');
+      expect(await notice.isVisible()).toBe(true);
+      expect(await notice.textContent()).toContain('This form needs scripts.');
+      await page.getByLabel('Email address').fill('me@example.org');
+      await Promise.all([page.waitForURL(/subscribe/), page.getByRole('button', { name: 'Subscribe' }).click()]);
+      await page.getByRole('alert').waitFor();
+      expect(await page.getByRole('alert').textContent()).toContain('Enable scripts, and send the form again.');
+      expect(await page.getByLabel('Email address').inputValue()).toBe('me@example.org');
+      await session.send('Emulation.setScriptExecutionDisabled', { value: false });
+      found.push(...(await faultsInEveryView(page, { name: 'proof-refused', pictures: PICTURES })));
+    });
+    expect(found).toEqual([]);
+  });
+
+  it('accept the snippet of a form from a page of another site, which needs no other script', async () => {
+    const id = await createForm({ proof_of_work: true });
+    const { html } = (await call('GET', `/forms/${id}/snippet`)).body;
+    const site = await servePlain([`<!doctype html><html lang="en"><title>Shop</title><main>${html}</main></html>`]);
+    const page = await browser.context.newPage();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`));
+    try {
+      await page.bringToFront();
+      await page.goto(`${site.url}/0`);
+      await page.getByLabel('Email address').fill('me@example.org');
+      await page.getByRole('button', { name: 'Subscribe' }).click();
+      await page.getByText('The form could not be sent. Try again in a minute.').waitFor();
+      await call('PATCH', `/forms/${id}`, { allowed_origins: [site.url] });
+      await page.getByRole('button', { name: 'Subscribe' }).click();
+      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor();
+      const target = `${scene.url}/subscribe/${id}`;
+      const expected = [`GET ${site.url}/0`, `GET ${target}/challenge`, `GET ${target}/challenge`, `POST ${target}`];
+      expect(asked.filter((one) => !one.endsWith('/favicon.ico'))).toEqual(expected);
+      await call('PATCH', `/forms/${id}`, { proof_of_work: false });
+      await page.goto(`${site.url}/0`);
+      await page.getByLabel('Email address').fill('other@example.org');
+      await page.getByRole('button', { name: 'Subscribe' }).click();
+      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor();
+    } finally {
+      await page.close();
+      site.close();
+    }
   });
 
   it('have no axe violations with the logo, the words and any color of the team', async () => {

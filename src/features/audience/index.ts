@@ -107,6 +107,15 @@ export { fillHtml, fillText, READER_TEXTS, type Language, type ReaderTexts } fro
 export { eraseSignUps } from './sign-up/forms.store.ts';
 export { getForm, TRAP_FIELD } from './sign-up/forms.ts';
 export {
+  checkProof,
+  issueChallenge,
+  PROOF_FIELD,
+  renderSolver,
+  SOLVER_SCRIPT,
+  spendProof,
+  type ProofFault,
+} from './sign-up/proof-of-work.ts';
+export {
   confirmSignUp,
   findOpenForm,
   readSignUp,

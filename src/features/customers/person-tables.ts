@@ -163,6 +163,7 @@ const WITHOUT_ADDRESSES: ReadonlySet<string> = new Set([
   'examinations',
   'finding_notices',
   'findings_told',
+  'form_proofs',
   'greylist',
   'images',
   'inbox_answering',

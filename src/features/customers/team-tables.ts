@@ -243,6 +243,7 @@ export const KEPT_TABLES: Readonly<Record<string, string>> = {
   examinations: 'is written anew by the next examination',
   finding_notices: 'goes by its age',
   findings_told: 'is written anew with the next change',
+  form_proofs: 'contains only random challenges, which go by their age',
   form_sign_up_addresses: 'contains only hashes, which go by their age',
   greylist: 'contains only hashes, which go by their age',
   instance_settings: 'belongs to the installation',

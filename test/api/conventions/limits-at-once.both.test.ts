@@ -133,6 +133,7 @@ const FAMILIES: { what: string; prepare: (team: Team) => Promise<Make>; refused?
         segment_ids: '[]',
         allowed_origins: '[]',
         enabled: 1,
+        proof_of_work: 0,
         created_at: 0,
       }));
       return (n) => post(team, '/forms', { name: `New ${n}`, topic_id: topic.body.id, from: `a@${name}` });

@@ -28,6 +28,7 @@ const whole = () => ({
   confirmed_url: 'https://www.example.com/welcome',
   allowed_origins: ['https://www.example.com'],
   enabled: false,
+  proof_of_work: true,
 });
 
 describe('a sign-up form', () => {
@@ -44,7 +45,14 @@ describe('a sign-up form', () => {
     };
     expect((await call('GET', `/forms/${id}`)).body).toEqual({ object: 'form', ...expected });
     expect((await call('GET', '/forms')).body).toEqual({ object: 'list', has_more: false, data: [expected] });
-    const change = { name: ' Other ', topic_id: null, redirect_url: null, allowed_origins: [], enabled: true };
+    const change = {
+      name: ' Other ',
+      topic_id: null,
+      redirect_url: null,
+      allowed_origins: [],
+      enabled: true,
+      proof_of_work: false,
+    };
     expect((await call('PATCH', `/forms/${id}`, change)).body).toEqual({ object: 'form', id });
     expect((await call('GET', `/forms/${id}`)).body).toEqual({ object: 'form', ...expected, ...change, name: 'Other' });
     expect((await call('DELETE', `/forms/${id}`)).body).toEqual({ object: 'form', id, deleted: true });
@@ -84,6 +92,7 @@ describe('a sign-up form', () => {
     ['an origin with a path', { allowed_origins: ['https://www.example.com/a'] }, 'allowed_origins.0', 400],
     ['an origin by http', { allowed_origins: ['http://www.example.com'] }, 'allowed_origins.0', 400],
     ['any origin', { allowed_origins: ['*'] }, 'allowed_origins.0', 400],
+    ['a proof of work that is neither true nor false', { proof_of_work: 'yes' }, 'proof_of_work', 400],
     ['an empty name', { name: ' ' }, 'name', 400],
     [
       'too many origins',
@@ -113,11 +122,21 @@ describe('a sign-up form', () => {
 
   it('has a snippet of HTML in the language of the team, with its texts escaped', async () => {
     await call('PATCH', '/team', { default_language: 'it' });
-    const { id } = (await call('POST', '/forms', whole())).body;
+    const { id } = (await call('POST', '/forms', { ...whole(), proof_of_work: undefined })).body;
     const { html } = (await call('GET', `/forms/${id}/snippet`)).body;
     expect(html).toContain(`<form method="post" action="${scene.url}/subscribe/${id}" lang="it">`);
     expect(html).toContain('Indirizzo email</label>');
     expect(html).toContain('<p hidden>');
     expect(html).not.toMatch(/<script|style=| on\w+=/);
+  });
+
+  it('has a snippet with a script that needs nothing else, if the form needs a proof of work', async () => {
+    await call('PATCH', '/team', { default_language: 'it' });
+    const { id } = (await call('POST', '/forms', whole())).body;
+    const { html } = (await call('GET', `/forms/${id}/snippet`)).body;
+    expect(html).toContain('<noscript><p>Questo modulo richiede gli script.');
+    expect(html).toContain('<input type="hidden" name="proof_of_work">');
+    expect(html.match(/<script>/g)).toHaveLength(1);
+    expect(html).not.toMatch(/ src=|style=| on\w+=/);
   });
 });

@@ -18,6 +18,7 @@ import {
   dueSignUps,
   postponeSignUp,
   removeOldAddresses,
+  removeOldProofs,
   removeSignUp,
   type SignUpRow,
 } from '../sign-up/forms.store.ts';
@@ -47,8 +48,10 @@ export function createSignUpMails(world: World, accept: Pick<Accept, 'acceptEmai
   });
 }
 
-/** Forgets when addresses signed up, once that limits nothing. Returns the number of addresses. */
-export const forgetSignUpAddresses = (world: World): Promise<number> => removeOldAddresses(world.db, world.clock.now());
+/** Forgets when addresses signed up, and the challenges that they solved, once that limits nothing. Returns the number of both. */
+export async function forgetSignUpAddresses({ db, clock }: World): Promise<number> {
+  return (await removeOldAddresses(db, clock.now())) + (await removeOldProofs(db, clock.now()));
+}
 
 async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, signUp: SignUpRow): Promise<void> {
   const { db, clock, log } = world;

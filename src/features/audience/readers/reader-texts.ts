@@ -58,6 +58,11 @@ const ENGLISH = {
   checkInbox: 'Check your inbox',
   checkInboxAdvice: 'If {email} can be subscribed, it receives an email with a link. Open the link to confirm.',
   tooManySignUps: 'Too many requests have arrived. Try again in an hour.',
+  scriptNeeded: 'This form needs scripts. Enable them in your browser, or use another browser.',
+  proofInProgress: 'One moment, please …',
+  proofFailed: 'The form could not be sent. Try again in a minute.',
+  proofRefused:
+    'The check against automated sign-ups is missing, or took too long. Enable scripts, and send the form again.',
   formClosed: 'This form is closed',
   formClosedAdvice: 'You cannot subscribe here at present.',
   emailGone: 'This email is no longer stored',
@@ -134,6 +139,12 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInboxAdvice:
       'Wenn {email} angemeldet werden kann, kommt dort eine E-Mail mit einem Link an. Öffnen Sie den Link, um die Anmeldung zu bestätigen.',
     tooManySignUps: 'Es sind zu viele Anfragen eingegangen. Versuchen Sie es in einer Stunde noch einmal.',
+    scriptNeeded:
+      'Dieses Formular braucht Skripte. Erlauben Sie sie im Browser, oder nehmen Sie einen anderen Browser.',
+    proofInProgress: 'Einen Moment bitte …',
+    proofFailed: 'Das Formular konnte nicht gesendet werden. Versuchen Sie es in einer Minute noch einmal.',
+    proofRefused:
+      'Die Prüfung gegen automatische Anmeldungen fehlt oder hat zu lange gedauert. Erlauben Sie Skripte, und senden Sie das Formular noch einmal.',
     formClosed: 'Dieses Formular ist geschlossen',
     formClosedAdvice: 'Sie können sich hier zurzeit nicht anmelden.',
     emailGone: 'Diese E-Mail ist nicht mehr gespeichert',
@@ -203,6 +214,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInboxAdvice:
       'Si {email} peut être abonné, un e-mail contenant un lien y arrive. Ouvrez le lien pour confirmer.',
     tooManySignUps: 'Trop de demandes sont arrivées. Réessayez dans une heure.',
+    scriptNeeded: 'Ce formulaire a besoin de scripts. Autorisez-les dans votre navigateur, ou utilisez-en un autre.',
+    proofInProgress: 'Un instant, s’il vous plaît…',
+    proofFailed: 'Le formulaire n’a pas pu être envoyé. Réessayez dans une minute.',
+    proofRefused:
+      'La vérification contre les inscriptions automatiques manque ou a duré trop longtemps. Autorisez les scripts et envoyez à nouveau le formulaire.',
     formClosed: 'Ce formulaire est fermé',
     formClosedAdvice: 'Il n’est pas possible de s’abonner ici pour le moment.',
     emailGone: 'Cet e-mail n’est plus conservé',
@@ -271,6 +287,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInbox: 'Revise su bandeja de entrada',
     checkInboxAdvice: 'Si {email} se puede suscribir, recibirá un correo con un enlace. Ábralo para confirmar.',
     tooManySignUps: 'Han llegado demasiadas solicitudes. Inténtelo de nuevo dentro de una hora.',
+    scriptNeeded: 'Este formulario necesita scripts. Actívelos en su navegador o use otro.',
+    proofInProgress: 'Un momento, por favor…',
+    proofFailed: 'No se ha podido enviar el formulario. Inténtelo de nuevo dentro de un minuto.',
+    proofRefused:
+      'La comprobación contra suscripciones automáticas falta o ha tardado demasiado. Active los scripts y envíe el formulario de nuevo.',
     formClosed: 'Este formulario está cerrado',
     formClosedAdvice: 'Por ahora no es posible suscribirse aquí.',
     emailGone: 'Este correo ya no está guardado',
@@ -340,6 +361,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInbox: 'Controlla la tua posta',
     checkInboxAdvice: 'Se {email} può essere iscritto, riceverà un’email con un link. Apri il link per confermare.',
     tooManySignUps: 'Sono arrivate troppe richieste. Riprova tra un’ora.',
+    scriptNeeded: 'Questo modulo richiede gli script. Attivali nel browser o usa un altro browser.',
+    proofInProgress: 'Un momento…',
+    proofFailed: 'Non è stato possibile inviare il modulo. Riprova tra un minuto.',
+    proofRefused:
+      'La verifica contro le iscrizioni automatiche manca o è durata troppo. Attiva gli script e invia di nuovo il modulo.',
     formClosed: 'Questo modulo è chiuso',
     formClosedAdvice: 'Al momento non è possibile iscriversi qui.',
     emailGone: 'Questa e-mail non è più conservata',
@@ -409,6 +435,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInboxAdvice:
       'Se {email} puder ser subscrito, receberá um e-mail com uma ligação. Abra a ligação para confirmar.',
     tooManySignUps: 'Chegaram demasiados pedidos. Tente novamente dentro de uma hora.',
+    scriptNeeded: 'Este formulário precisa de scripts. Ative-os no navegador ou use outro.',
+    proofInProgress: 'Um momento, por favor…',
+    proofFailed: 'Não foi possível enviar o formulário. Tente novamente dentro de um minuto.',
+    proofRefused:
+      'A verificação contra subscrições automáticas está em falta ou demorou demasiado. Ative os scripts e envie o formulário novamente.',
     formClosed: 'Este formulário está fechado',
     formClosedAdvice: 'De momento não é possível subscrever aqui.',
     emailGone: 'Este e-mail já não está guardado',
@@ -481,6 +512,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInboxAdvice:
       'Als {email} kan worden aangemeld, komt daar een e-mail met een link aan. Open de link om te bevestigen.',
     tooManySignUps: 'Er zijn te veel verzoeken binnengekomen. Probeer het over een uur opnieuw.',
+    scriptNeeded: 'Dit formulier heeft scripts nodig. Sta ze toe in uw browser, of gebruik een andere browser.',
+    proofInProgress: 'Een ogenblik …',
+    proofFailed: 'Het formulier kon niet worden verzonden. Probeer het over een minuut opnieuw.',
+    proofRefused:
+      'De controle tegen automatische aanmeldingen ontbreekt of duurde te lang. Sta scripts toe en verzend het formulier opnieuw.',
     formClosed: 'Dit formulier is gesloten',
     formClosedAdvice: 'U kunt zich hier op dit moment niet aanmelden.',
     emailGone: 'Deze e-mail wordt niet meer bewaard',
@@ -555,6 +591,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInboxAdvice:
       'Jeśli adres {email} można zapisać, przyjdzie na niego wiadomość z linkiem. Otwórz link, aby potwierdzić.',
     tooManySignUps: 'Przyszło zbyt wiele próśb. Spróbuj ponownie za godzinę.',
+    scriptNeeded: 'Ten formularz wymaga skryptów. Włącz je w przeglądarce albo użyj innej.',
+    proofInProgress: 'Chwileczkę…',
+    proofFailed: 'Nie udało się wysłać formularza. Spróbuj ponownie za minutę.',
+    proofRefused:
+      'Brakuje kontroli chroniącej przed automatycznymi zapisami albo trwała zbyt długo. Włącz skrypty i wyślij formularz ponownie.',
     formClosed: 'Ten formularz jest zamknięty',
     formClosedAdvice: 'Obecnie nie można się tutaj zapisać.',
     emailGone: 'Ta wiadomość nie jest już przechowywana',
@@ -624,6 +665,11 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
     checkInbox: '受信トレイをご確認ください',
     checkInboxAdvice: '{email} を登録できる場合は、リンクを記載したメールが届きます。リンクを開いて確定してください。',
     tooManySignUps: 'リクエストが多すぎます。1時間後にもう一度お試しください。',
+    scriptNeeded: 'このフォームにはスクリプトが必要です。ブラウザーで有効にするか、別のブラウザーをお使いください。',
+    proofInProgress: '少々お待ちください…',
+    proofFailed: 'フォームを送信できませんでした。1分後にもう一度お試しください。',
+    proofRefused:
+      '自動登録を防ぐ確認が行われていないか、時間がかかりすぎました。スクリプトを有効にして、もう一度送信してください。',
     formClosed: 'このフォームは受付を終了しています',
     formClosedAdvice: '現在、ここでは登録できません。',
     emailGone: 'このメールは保存されていません',

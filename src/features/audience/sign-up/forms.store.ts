@@ -16,6 +16,7 @@ export interface FormRow {
   /** A JSON array. */
   allowed_origins: string;
   enabled: number;
+  proof_of_work: number;
   created_at: number;
 }
 
@@ -31,6 +32,7 @@ const COLUMNS = [
   'confirmed_url',
   'allowed_origins',
   'enabled',
+  'proof_of_work',
   'created_at',
 ] as const;
 
@@ -123,3 +125,16 @@ export async function countAddress(tx: Executor, emailHash: string, now: number)
 
 export const removeOldAddresses = (db: Executor, now: number): Promise<number> =>
   db.run('delete from form_sign_up_addresses where last_at <= ?', [now - HOUR_MS]);
+
+/** Records that a challenge was solved. Returns false if it was recorded before, by any node. */
+export async function insertProof(tx: Executor, challenge: string, expiresAt: number): Promise<boolean> {
+  const inserted = await tx.run(
+    'insert into form_proofs (challenge, expires_at) values (?, ?) on conflict (challenge) do nothing',
+    [challenge, expiresAt],
+  );
+  return inserted > 0;
+}
+
+/** Removes challenges an hour after they have expired, so that a node whose clock is slow accepts none again. */
+export const removeOldProofs = (db: Executor, now: number): Promise<number> =>
+  db.run('delete from form_proofs where expires_at <= ?', [now - HOUR_MS]);

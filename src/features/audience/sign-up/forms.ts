@@ -12,6 +12,7 @@ import { READER_TEXTS } from '../readers/reader-texts.ts';
 import { liveSegments } from '../segments/segments.store.ts';
 import { mustAsk } from '../topics/topics.ts';
 import { findTopic } from '../topics/topics.store.ts';
+import { renderSolver } from './proof-of-work.ts';
 import {
   countForms,
   findForm,
@@ -43,6 +44,7 @@ export async function createForm({ store, teamId }: Ctx, input: CreateFormReques
     confirmed_url: null,
     allowed_origins: '[]',
     enabled: 1,
+    proof_of_work: 0,
     created_at: store.clock.now(),
   };
   const row = withInput(empty, input);
@@ -74,7 +76,7 @@ function withInput(row: FormRow, input: UpdateFormRequest): FormRow {
   const { topic_id: topicId = row.topic_id, confirmation_template_id: templateId = row.confirmation_template_id } =
     input;
   const { from = row.sender, redirect_url: redirectUrl, confirmed_url: confirmedUrl } = input;
-  const { segment_ids: segmentIds, allowed_origins: origins, enabled } = input;
+  const { segment_ids: segmentIds, allowed_origins: origins, enabled, proof_of_work: needsProof } = input;
   return {
     ...row,
     name: (input.name ?? row.name).trim(),
@@ -90,6 +92,7 @@ function withInput(row: FormRow, input: UpdateFormRequest): FormRow {
     allowed_origins:
       origins === undefined ? row.allowed_origins : JSON.stringify([...new Set(origins.map(readOrigin))]),
     enabled: enabled === undefined ? row.enabled : enabled ? 1 : 0,
+    proof_of_work: needsProof === undefined ? row.proof_of_work : needsProof ? 1 : 0,
   };
 }
 
@@ -178,6 +181,7 @@ const present = (store: Store, row: FormRow) => ({
   confirmed_url: row.confirmed_url,
   allowed_origins: readIds(row.allowed_origins),
   enabled: row.enabled === 1,
+  proof_of_work: row.proof_of_work === 1,
   url: formUrl(store, row.id),
   created_at: isoTime(row.created_at),
 });
@@ -198,7 +202,7 @@ export async function getFormSnippet({ store, teamId }: Ctx, id: string) {
   <p hidden><label>${escapeHtml(texts.leaveEmpty)} <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
   <input type="hidden" name="language" value="${language}">
   <button type="submit">${escapeHtml(texts.subscribe)}</button>
-</form>
+${row.proof_of_work === 1 ? renderSolver(language) : ''}</form>
 `;
   return { object: 'form_snippet' as const, id, html };
 }

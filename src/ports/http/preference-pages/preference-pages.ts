@@ -73,7 +73,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     if (name === undefined) return false;
     const answered =
       name === 'subscribe'
-        ? signUpPages.answer(request, { formId: token, client: bucketOfAddress(clientAddress(request)) })
+        ? signUpPages.answer(request, { target: token, client: bucketOfAddress(clientAddress(request)) })
         : answerRequest(request, name as PageName | 'view', token);
     void answered
       .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))

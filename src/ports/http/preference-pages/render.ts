@@ -33,12 +33,13 @@ export const withHeaders = (page: RenderedPage, headers: Record<string, string>)
 /** Returns the headers of a page. `form-action` allows only the page's own host, so a scanner that follows a form stays here. */
 function buildHeaders(
   style: string,
-  { imageSource, redirectsTo = null }: { imageSource?: string | undefined; redirectsTo?: string | null },
+  { imageSource, redirectsTo = null, script }: Pick<PageFrame, 'imageSource' | 'redirectsTo' | 'script'>,
 ): Record<string, string> {
   const images = imageSource === undefined ? '' : `img-src ${imageSource}; `;
+  const scripts = script === undefined ? '' : `script-src ${hashStyle(script)}; connect-src 'self'; `;
   // Browsers also apply it to where a form leads on.
   const target = redirectsTo === null ? '' : ` ${new URL(redirectsTo).origin}`;
-  const policy = `default-src 'none'; ${images}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'${target}`;
+  const policy = `default-src 'none'; ${images}${scripts}style-src ${hashStyle(style)}; base-uri 'none'; form-action 'self'${target}`;
   return { ...privatePageHeaders(policy), 'content-type': 'text/html; charset=utf-8' };
 }
 
@@ -54,6 +55,8 @@ interface PageFrame {
   footer?: string;
   /** The address of a page to which a form of the page leads on. */
   redirectsTo?: string | null;
+  /** The inline script of the page, which may call this server. */
+  script?: string | undefined;
 }
 
 /** Returns what the pages of a team have around their content. */

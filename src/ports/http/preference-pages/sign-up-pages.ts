@@ -1,16 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import {
+  checkProof,
   fillHtml,
   fillText,
   findOpenForm,
+  issueChallenge,
+  PROOF_FIELD,
   readAcceptLanguage,
   readLanguage,
   READER_TEXTS,
+  renderSolver,
   requestSignUp,
+  SOLVER_SCRIPT,
+  spendProof,
   TRAP_FIELD,
   type Language,
   type OpenForm,
+  type ProofFault,
 } from '../../../features/audience/index.ts';
+import { isoTime } from '../../../platform/clock.ts';
 import { isUuid } from '../../../platform/ids.ts';
 import { createMessageRate } from '../../../platform/limits/index.ts';
 import type { World } from '../../../platform/world.ts';
@@ -52,27 +60,37 @@ export function createSignUpPages(world: World, rateLimit: RateLimit) {
   const mayClient = createMessageRate(world.clock, perClient, HOUR_MS);
   const mayForm = createMessageRate(world.clock, perForm, HOUR_MS);
 
-  /** Answers a request for the page of a form. `client` identifies the network that it came from. */
+  /**
+   * Answers a request for the page of a form, or for a challenge. `target` is the id of the form, or that with
+   * `/challenge`, and `client` identifies the network that the request came from.
+   */
   async function answer(
     request: IncomingMessage,
-    { formId, client }: { formId: string; client: string },
+    { target, client }: { target: string; client: string },
   ): Promise<Answer> {
     const { method = '', headers } = request;
+    const [formId = '', part] = target.split('/', 2);
+    const methods = part === undefined ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'];
     const preferred = readAcceptLanguage(headers['accept-language']);
     const language = preferred ?? 'en';
-    if (!['GET', 'HEAD', 'POST'].includes(method)) {
-      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: 'GET, HEAD, POST' }) };
+    if (!methods.includes(method)) {
+      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: methods.join(', ') }) };
     }
     const rate = await rateLimit.take(client);
     if (!rate.allowed) {
       return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
     }
-    const open = isUuid(formId) ? await findOpenForm(world.db, formId.toLowerCase()) : undefined;
+    const isKnown = isUuid(formId) && (target === formId || target === `${formId}/challenge`);
+    const open = isKnown ? await findOpenForm(world.db, formId.toLowerCase()) : undefined;
     if (!open) return { status: 404, ...renderClosed(language) };
-    if (method !== 'POST') return { status: 200, ...renderSignUp(open, preferred ?? open.team.default_language) };
+    if (method !== 'POST' && part === undefined)
+      return { status: 200, ...renderSignUp(open, preferred ?? open.team.default_language) };
     const site = readSite(open, headers);
     if (site === 'refused') return { status: 403, ...renderClosed(language) };
-    const answered = await takeAddress(request, open, { client, preferred });
+    const answered =
+      part === undefined
+        ? await takeAddress(request, open, { client, preferred })
+        : { status: 200, ...writeChallenge(open) };
     return site === undefined ? answered : { ...answered, ...withHeaders(answered, allowSite(site)) };
   }
 
@@ -83,20 +101,26 @@ export function createSignUpPages(world: World, rateLimit: RateLimit) {
   ): Promise<Answer> {
     const isProgram = /\bapplication\/json\b/i.test(request.headers.accept ?? '');
     const fallback = preferred ?? open.team.default_language;
-    if (!mayClient(client) || !mayForm(open.form.id)) {
-      const page = renderPlain(fallback, 'busy', 'tooManySignUps');
-      const busy = isProgram ? writeJson({ status: 'too_many_requests' }) : page;
-      return { status: 429, ...withHeaders(busy, { 'retry-after': String(HOUR_SECONDS) }) };
-    }
+    if (!mayClient(client)) return refuseBusy(isProgram, fallback);
     const fields = await readForm(request);
     if (!fields) return { status: 413, ...renderTooLarge(fallback) };
     const language = readLanguage(fields.get('language') ?? '') ?? fallback;
     const written = (fields.get('email') ?? '').trim();
     const parsed = parseMailbox(written);
     if (!parsed.ok || parsed.mailbox.name !== '') {
-      const page = renderSignUp(open, language, written.slice(0, EMAIL_CHARS_MAX));
+      const page = renderSignUp(open, language, { written, fault: 'invalidEmail' });
       return { status: 400, ...(isProgram ? writeJson({ status: 'invalid_email' }) : page) };
     }
+    const needsProof = open.form.proof_of_work === 1;
+    const refuseProof = (fault: ProofFault): Answer => {
+      const page = renderSignUp(open, language, { written, fault: 'proofRefused' });
+      return { status: 400, ...(isProgram ? writeProofFault(open, fault) : page) };
+    };
+    const proof = needsProof ? checkProof(world, open.form.id, fields.get(PROOF_FIELD) ?? '') : undefined;
+    if (typeof proof === 'string') return refuseProof(proof);
+    // Addresses without a proof must not use up the limit of the form, and a proof is used up only within it.
+    if (!mayForm(open.form.id)) return refuseBusy(isProgram, language);
+    if (typeof proof === 'object' && !(await spendProof(world, proof))) return refuseProof('used');
     const email = parsed.mailbox.address;
     // A program filled in the field that people do not see; it must not learn that.
     if ((fields.get(TRAP_FIELD) ?? '') === '') await requestSignUp(world, open, { email, language });
@@ -105,8 +129,36 @@ export function createSignUpPages(world: World, rateLimit: RateLimit) {
     return redirectUrl === null ? { status: 200, ...renderPending(open, language, email) } : redirectTo(redirectUrl);
   }
 
+  /** A form without a proof of work has no challenge, so that its earlier snippet still sends addresses. */
+  function writeChallenge({ form }: OpenForm): RenderedPage {
+    if (form.proof_of_work !== 1) return writeJson({ challenge: null });
+    const { challenge, difficulty, expiresAt } = issueChallenge(world, form.id);
+    return writeJson({ challenge, difficulty, expires_at: isoTime(expiresAt) });
+  }
+
   return { answer };
 }
+
+function refuseBusy(isProgram: boolean, language: Language): Answer {
+  const page = renderPlain(language, 'busy', 'tooManySignUps');
+  const busy = isProgram ? writeJson({ status: 'too_many_requests' }) : page;
+  return { status: 429, ...withHeaders(busy, { 'retry-after': String(HOUR_SECONDS) }) };
+}
+
+const PROOF_FAULTS: Record<ProofFault, string> = {
+  missing: 'is missing',
+  wrong: 'does not solve a challenge of this form',
+  expired: 'solves a challenge that has expired',
+  used: 'solves a challenge that was used before',
+};
+
+const writeProofFault = ({ form }: OpenForm, fault: ProofFault): RenderedPage =>
+  writeJson({
+    status: 'invalid_proof_of_work',
+    field: PROOF_FIELD,
+    reason: fault,
+    message: `${PROOF_FIELD} ${PROOF_FAULTS[fault]}; get a new challenge from GET /subscribe/${form.id}/challenge, solve it, and send the address with the result.`,
+  });
 
 /**
  * Returns the origin of another site that sent the form; undefined for our own page, and for a program that is no
@@ -129,22 +181,37 @@ const writeJson = (body: object): RenderedPage => ({
 
 const EMAIL_CHARS_MAX = 320;
 
-/** Renders the form; `refused` is an address that could not be read. */
-function renderSignUp(open: OpenForm, language: Language, refused?: string): RenderedPage {
+/** The reason for which an address that was sent is shown again. */
+interface Refused {
+  written: string;
+  fault: 'invalidEmail' | 'proofRefused';
+}
+
+/** Renders the form, with an address that was refused. */
+function renderSignUp(open: OpenForm, language: Language, refused?: Refused): RenderedPage {
   const texts = READER_TEXTS[language];
   const { form, topic } = open;
   const says = topic?.description ?? null;
-  const isBad = refused !== undefined;
+  const needsProof = form.proof_of_work === 1;
+  const value = refused === undefined ? '' : ` value="${escapeHtml(refused.written.slice(0, EMAIL_CHARS_MAX))}"`;
+  const isBad = refused?.fault === 'invalidEmail';
   const fault = isBad ? `<span class="fault" id="fault">${escapeHtml(texts.invalidEmail)}</span>` : '';
-  const marks = isBad ? ` value="${escapeHtml(refused)}" aria-invalid="true" aria-describedby="fault"` : '';
+  const marks = value + (isBad ? ' aria-invalid="true" aria-describedby="fault"' : '');
+  const alert =
+    refused?.fault === 'proofRefused' ? `<p class="alert" role="alert">${escapeHtml(texts.proofRefused)}</p>\n` : '';
   const page = renderPage(
     { title: fillText(texts.subscribeTo, { topic: topic?.name ?? form.name }), language },
-    `${says === null ? '' : `<p>${bdi(says)}</p>\n`}<form method="post" action="/subscribe/${form.id}">
+    `${alert}${says === null ? '' : `<p>${bdi(says)}</p>\n`}<form method="post" action="/subscribe/${form.id}">
 <div class="field"><label for="email">${escapeHtml(texts.emailAddress)}</label><input id="email" type="email" name="email" autocomplete="email" maxlength="254" required${marks}>${fault}</div>
 <p hidden><label>${escapeHtml(texts.leaveEmpty)} <input name="${TRAP_FIELD}" tabindex="-1" autocomplete="off"></label></p>
 <input type="hidden" name="language" value="${language}">
-<button type="submit">${escapeHtml(texts.subscribe)}</button></form>`,
-    { ...frameTeamPage(open.team, language), redirectsTo: form.redirect_url },
+<button type="submit">${escapeHtml(texts.subscribe)}</button>
+${needsProof ? renderSolver(language) : ''}</form>`,
+    {
+      ...frameTeamPage(open.team, language),
+      redirectsTo: form.redirect_url,
+      script: needsProof ? SOLVER_SCRIPT : undefined,
+    },
   );
   // Without a referrer, browsers would not name our own page as the origin of the form.
   return withHeaders(page, { 'referrer-policy': 'same-origin' });
