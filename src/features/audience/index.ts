@@ -71,6 +71,7 @@ export {
   isPreferenceLink,
   openPreferenceLink,
   sampleLinks,
+  withSampleLinks,
   type WayOut,
   buildUnsubscribeLinks,
 } from './contacts/preference-links.ts';

@@ -28,6 +28,7 @@ export {
   forgetExpiredShares,
   readSharedContent,
   readSharedEmail,
+  readViewedContent,
   readViewedEmail,
   type SharedContent,
   type SharedEmail,

@@ -17,7 +17,7 @@ import { mustBeWithinQuota, mayShowContent } from '../../tenancy/usage/index.ts'
 import { insertShare, findLiveShare, removeEmailShares, deleteExpiredShares } from './shares.store.ts';
 import { deleteExpiredPageShares } from './page-shares.store.ts';
 import type { Store } from '../../platform/store.ts';
-import { findContactsByIds } from '../audience/index.ts';
+import { findContactsByIds, withSampleLinks } from '../audience/index.ts';
 import type { PreferenceLink } from '../../protocol/preference-links.ts';
 import { contentIdsIn, imageDataUrl } from '../../protocol/safe-html/index.ts';
 
@@ -187,7 +187,18 @@ async function presentShown({ db }: Store, row: EmailRow): Promise<ViewedEmail> 
   };
 }
 
-export async function readSharedContent(store: Store, email: ViewedEmail): Promise<SharedContent> {
+/** Reads the content of an email for the reader of a link that the team made, without the recipient's own links. */
+export async function readSharedContent(store: Store, email: SharedEmail): Promise<SharedContent> {
+  const { html, text, images } = await readViewedContent(store, email);
+  return {
+    html: html === null ? null : withSampleLinks(store, html),
+    text: text === null ? null : withSampleLinks(store, text),
+    images,
+  };
+}
+
+/** Reads the content of an email for its recipient. */
+export async function readViewedContent(store: Store, email: ViewedEmail): Promise<SharedContent> {
   const { html, text } = (await loadBodies(store, store.db, [email.id])).get(email.id) ?? { html: null, text: null };
   return { html, text, images: await readInlineImages(store, html ?? '', email, INLINE_IMAGE_BYTES_MAX) };
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linksTo } from '../../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { framed, sendOne, share, unframed } from './shared.ts';
 
@@ -54,6 +55,19 @@ describe('GET /share/{token}', () => {
       /2 attachments[^]*Invoice &lt;1&gt;\.pdf<\/bdi> <span class="quiet">12 kB[^]*b\.txt[^]*1 byte</,
     );
     expect(text).not.toContain('secret@example.org');
+  });
+
+  it('shows no link with which a reader could unsubscribe the recipient or see the choices of the recipient', async () => {
+    const { body } = await scene.api('POST', '/contacts', { key: team.key, body: { email: 'ada@example.org' } });
+    const links = await linksTo(scene, team, { id: body.id, email: 'ada@example.org' });
+    const { text } = await open({
+      html: `<p><a href="${links.unsubscribe}">Leave</a> <a href="${links.preferences}?from=mail">Choose</a></p>`,
+      text: `Leave: ${links.unsubscribe}`,
+    });
+    const shown = [...text.matchAll(/\/(?:unsubscribe|preferences)\/([\w-]+)/g)].map(([, token]) => token);
+    expect(new Set(shown)).toEqual(new Set(['test']));
+    expect(shown.length).toBeGreaterThanOrEqual(3);
+    expect(text).toContain('/preferences/test?from=mail');
   });
 
   it('shows the state of the email', async () => {

@@ -106,6 +106,21 @@ export function isPreferenceLink(store: Store, address: string): boolean {
   return token !== undefined && openPreferenceLink(store, token) !== undefined;
 }
 
+/**
+ * Replaces these links in a text by those of a sample, so that its reader cannot decide for the recipient of the mail.
+ * Beyond the first thousand, everything that looks like such a link is replaced.
+ */
+export function withSampleLinks(store: Store, text: string): string {
+  let checked = 0;
+  return text.replaceAll(LINK_PATH, (link: string, path: string, token: string) => {
+    const isForeign = ++checked <= CHECKED_MAX && openPreferenceLink(store, token) === undefined;
+    return isForeign ? link : path + SAMPLE_TOKEN;
+  });
+}
+
+/** Checking so many tokens takes a few milliseconds; a hostile body of 2 MB has room for 25,000. */
+const CHECKED_MAX = 1000;
+const LINK_PATH = /(\/(?:unsubscribe|preferences|confirm|view)\/)([A-Za-z0-9_-]{60,1000})(?![A-Za-z0-9_-])/g;
 const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm|view)\/([A-Za-z0-9_-]{60,1000})\/?(?:[?#]|$)/;
 const TAG = 'preference link';
 const COVER = 'cover of a preference link';

@@ -16,7 +16,7 @@ import {
   type Preferences,
   type SignUp,
 } from '../../../features/audience/index.ts';
-import { readSharedContent, readViewedEmail } from '../../../features/sharing/index.ts';
+import { readViewedContent, readViewedEmail } from '../../../features/sharing/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { createClientAddress } from '../client-address.ts';
 import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
@@ -120,7 +120,7 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const email = await readViewedEmail(world, link);
     if (!email) return { status: 404, ...renderEmailGone(language) };
     const rendering = renderedOnce(world, email, async () =>
-      renderEmail(await readSharedContent(world, email), email.isLarge ? world.texts : undefined),
+      renderEmail(await readViewedContent(world, email), email.isLarge ? world.texts : undefined),
     );
     if (!rendering) return { status: 503, ...renderBusy(language) };
     const content = await rendering;

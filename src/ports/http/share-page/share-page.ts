@@ -224,7 +224,8 @@ export const getSharePage: Page<'getSharePage'> = async (
     return renderNoSharePage();
   }
   if (email.isLarge && arePagesOverloaded(executor)) return answerBusy();
-  const rendering = renderedOnce(store, email, async () =>
+  // The recipient's own page of the email has other links, and a rendering of its own.
+  const rendering = renderedOnce(store, { ...email, id: `shared ${email.id}` }, async () =>
     renderEmail(await readSharedContent(store, email), email.isLarge ? store.texts : undefined),
   );
   if (!rendering) return answerBusy();
