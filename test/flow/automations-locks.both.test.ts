@@ -93,14 +93,16 @@ describe.runIf(driver === 'pg')('a deadlock is avoided between', () => {
     contact: string,
     change: () => Promise<unknown>,
   ): Promise<void> {
+    let changed: Promise<unknown> | undefined;
     await scene.app.world.db.tx(async (tx) => {
       await tx.get('select id from automations where id = ? for share', [automation]);
       let isDone = false;
-      const changed = change().then(() => (isDone = true));
+      changed = change().then(() => (isDone = true));
       await expect.poll(async () => isDone || (await waiting()) > 0).toBe(true);
       await tx.get('select id from contacts where id = ? for key share', [contact]);
-      await changed;
     });
+    // A change of the automation itself waits until the event is recorded.
+    await changed;
   }
 
   it('a failed run that is retried and an event of an email to its contact', async () => {
