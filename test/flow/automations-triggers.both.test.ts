@@ -51,7 +51,7 @@ describe('an automation that subscribes its contacts', () => {
     step('news', 'topic_update', { topic_id: has.topic, subscription: 'opt_in' }),
   ];
 
-  it('leaves alone what a contact has left itself, and says so at the steps', async () => {
+  it('an automation that subscribes its contacts leaves alone what a contact has left itself, and says so at the steps', async () => {
     const { email } = await call('GET', `/contacts/${has.contact}`);
     await call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
     const id = await automate('contact.topic_changed', ...subscribing());
@@ -77,7 +77,7 @@ describe('an automation that subscribes its contacts', () => {
     ]);
   });
 
-  it('subscribes a contact that a call had unsubscribed', async () => {
+  it('an automation that subscribes its contacts subscribes a contact that a call had unsubscribed', async () => {
     await call('PATCH', `/contacts/${has.contact}`, { unsubscribed: true });
     await call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_out' }]);
     await automate('contact.updated', ...subscribing());

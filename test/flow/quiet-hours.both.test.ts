@@ -43,7 +43,7 @@ describe('a broadcast to a topic with quiet hours', () => {
   });
   afterAll(() => scene.close());
 
-  it('reaches contacts who have none now, and each of the others once, when theirs end', async () => {
+  it('a broadcast to a topic with quiet hours reaches contacts who have none now, and each of the others once, when theirs end', async () => {
     const { campaign, topicId } = await campaignWithTopic(scene);
     await addContacts(campaign, {
       berlin: 'Europe/Berlin',
@@ -116,7 +116,7 @@ describe('mail with a topic that has quiet hours', () => {
   });
   afterAll(() => scene.close());
 
-  it('waits in the queue when they begin, and says why', async () => {
+  it('mail with a topic that has quiet hours waits in the queue when they begin, and says why', async () => {
     const { campaign, topicId } = await campaignWithTopic(scene);
     await addContacts(campaign, { tempfail: null });
     const id = await campaign.broadcast({ subject: 'Queued', topic_id: topicId });
@@ -140,7 +140,7 @@ describe('mail with a topic that has quiet hours', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent' });
   });
 
-  it('that waits in the queue does not count towards the emails that its broadcast may have there', async () => {
+  it('mail with a topic that has quiet hours that waits in the queue does not count towards the emails that its broadcast may have there', async () => {
     const { campaign, topicId } = await campaignWithTopic(scene, { quiet_hours: { from: '08:30', to: '09:30' } });
     await addContacts(campaign, { first: null, second: null });
     await scene.app.queue?.stop(0);
@@ -157,7 +157,7 @@ describe('mail with a topic that has quiet hours', () => {
     expect(names(scene, 'Counted')).toEqual(['first', 'second']);
   });
 
-  it('is sent at once if it is transactional', async () => {
+  it('mail with a topic that has quiet hours is sent at once if it is transactional', async () => {
     const { campaign, topicId } = await campaignWithTopic(scene, { quiet_hours: { from: '00:00', to: '23:59' } });
     const from = `a@${campaign.domain.name}`;
     const sent = { from, to: 'direct@one.example', subject: 'Direct', text: 'Hello', topic_id: topicId };
@@ -166,7 +166,7 @@ describe('mail with a topic that has quiet hours', () => {
     expect(names(scene, 'Direct')).toEqual(['direct']);
   });
 
-  it('of an automation waits, and the run and a dry run show why', async () => {
+  it('mail with a topic that has quiet hours of an automation waits, and the run and a dry run show why', async () => {
     const has = await supply(scene);
     const { must, automate, send, run } = desk(scene, has);
     await must('PATCH', `/topics/${has.topic}`, { quiet_hours: { from: '00:00', to: '23:59' } });
@@ -193,7 +193,7 @@ describe('mail with a topic that has quiet hours', () => {
     expect(arrived(scene, 'Quiet')).toHaveLength(1);
   });
 
-  it('waits for hours that end when the clocks were set back', async () => {
+  it('mail with a topic that has quiet hours waits for hours that end when the clocks were set back', async () => {
     await using night = await startScene({ startAt: '2026-10-25T00:10:00Z' });
     const { campaign, topicId } = await campaignWithTopic(night, { quiet_hours: { from: '01:00', to: '02:30' } });
     await addContacts(campaign, { berlin: 'Europe/Berlin' });

@@ -94,7 +94,7 @@ const expectRefusal = (answer: Visited, expected: object): void => {
 const WRONG = 'does not solve a challenge of this form';
 
 describe('a form with a proof of work', () => {
-  it('mails an address that comes with the solution of its challenge, and no other', async () => {
+  it('a form with a proof of work mails an address that comes with the solution of its challenge, and no other', async () => {
     const email = newAddress();
     expectRefusal(await send(email, undefined), refusal('missing', 'is missing'));
     const challenge = await getChallenge();
@@ -107,7 +107,7 @@ describe('a form with a proof of work', () => {
     expect(await countMails(email)).toBe(1);
   });
 
-  it('counts a challenge once, also with another solution and with requests at the same time', async () => {
+  it('a form with a proof of work counts a challenge once, also with another solution and with requests at the same time', async () => {
     const challenge = await getChallenge();
     const proof = findProof(challenge);
     const answers = await Promise.all([1, 2, 3, 4].map(() => send(newAddress(), proof)));
@@ -124,14 +124,14 @@ describe('a form with a proof of work', () => {
     expectRefusal(await send(newAddress(), again), refusal('wrong', WRONG));
   });
 
-  it('refuses a solution of the challenge of another form', async () => {
+  it('a form with a proof of work refuses a solution of the challenge of another form', async () => {
     const other = await createForm();
     const proof = findProof(await getChallenge(other));
     expectRefusal(await send(newAddress(), proof), refusal('wrong', WRONG));
     expect((await send(newAddress(), proof, { to: other })).status).toBe(202);
   });
 
-  it('refuses challenges that it did not sign', async () => {
+  it('a form with a proof of work refuses challenges that it did not sign', async () => {
     const issued = await getChallenge();
     const change = (edit: (bytes: Buffer) => void): Challenge => {
       const bytes = Buffer.from(issued.challenge, 'base64url');
@@ -147,7 +147,7 @@ describe('a form with a proof of work', () => {
     for (const one of forged) expectRefusal(await send(newAddress(), findProof(one)), refusal('wrong', WRONG));
   });
 
-  it('refuses a challenge after ten minutes', async () => {
+  it('a form with a proof of work refuses a challenge after ten minutes', async () => {
     const challenge = await getChallenge();
     expect(challenge.expires_at).toBe(new Date(scene.clock.now() + 10 * MINUTE).toISOString());
     const proof = findProof(challenge);
@@ -155,7 +155,7 @@ describe('a form with a proof of work', () => {
     expectRefusal(await send(newAddress(), proof), refusal('expired', 'solves a challenge that has expired'));
   });
 
-  it('stores nothing before a challenge is solved, and removes it an hour after it has expired', async () => {
+  it('a form with a proof of work stores nothing before a challenge is solved, and removes it an hour after it has expired', async () => {
     const sweep = async (): Promise<void> =>
       void (await scene.app.jobs
         .find(({ name }) => name === 'forget-sign-up-addresses')
@@ -176,13 +176,13 @@ describe('a form with a proof of work', () => {
     expect(await countProofs()).toBe(0);
   });
 
-  it('does not count addresses without a proof against its limit', async () => {
+  it('a form with a proof of work does not count addresses without a proof against its limit', async () => {
     const fromElsewhere = (n: number) => ({ 'x-forwarded-for': `198.51.100.${n}` });
     for (let n = 0; n < 12; n++) expect((await send(newAddress(), 'x', fromElsewhere(n))).status).toBe(400);
     expect((await send(newAddress(), findProof(await getChallenge()), fromElsewhere(20))).status).toBe(202);
   });
 
-  it('uses up the proof of an address that came with the field that people do not see', async () => {
+  it('a form with a proof of work uses up the proof of an address that came with the field that people do not see', async () => {
     const proof = findProof(await getChallenge());
     const email = newAddress();
     const body = new URLSearchParams({ email, proof_of_work: proof, topic_line: 'Buy now' }).toString();
@@ -191,7 +191,7 @@ describe('a form with a proof of work', () => {
     expect(await countMails(email)).toBe(0);
   });
 
-  it('shows the form again with the address and the reason if a page sent no proof', async () => {
+  it('a form with a proof of work shows the form again with the address and the reason if a page sent no proof', async () => {
     const page = await visit(scene, `/subscribe/${form}`, { body: 'email=me%40one.example&language=de' });
     expect(page.status).toBe(400);
     expect(page.text).toContain('Die Prüfung gegen automatische Anmeldungen fehlt');
@@ -202,7 +202,7 @@ describe('a form with a proof of work', () => {
 });
 
 describe('the challenge of a form', () => {
-  it('is readable for pages of the origins that the form allows, and for no others', async () => {
+  it('the challenge of a form is readable for pages of the origins that the form allows, and for no others', async () => {
     const address = `/subscribe/${form}/challenge`;
     const allowed = await visit(scene, address, { headers: { origin: SITE } });
     expect([allowed.status, allowed.headers['access-control-allow-origin']]).toEqual([200, SITE]);
@@ -211,7 +211,7 @@ describe('the challenge of a form', () => {
     expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([403, undefined]);
   });
 
-  it('is null for a form that needs no proof, which ignores the field', async () => {
+  it('the challenge of a form is null for a form that needs no proof, which ignores the field', async () => {
     const to = await createForm({ proof_of_work: false });
     const answer = await visit(scene, `/subscribe/${to}/challenge`);
     expect([answer.status, answer.html]).toEqual([200, '{"challenge":null}']);
@@ -221,7 +221,7 @@ describe('the challenge of a form', () => {
     expect(page.headers['content-security-policy']).not.toContain('script-src');
   });
 
-  it('does not exist for a closed form, under other paths and for a POST', async () => {
+  it('the challenge of a form does not exist for a closed form, under other paths and for a POST', async () => {
     expect((await visit(scene, `/subscribe/${form}/challenges`)).status).toBe(404);
     expect((await visit(scene, `/subscribe/${form}/challenge/more`)).status).toBe(404);
     expect((await visit(scene, `/subscribe/${form}/challenge`, { body: 'email=a%40one.example' })).status).toBe(405);
@@ -230,7 +230,7 @@ describe('the challenge of a form', () => {
   });
 
   // runs only on PostgreSQL: SQLite has one process.
-  it.runIf(driver === 'pg')('is solved for one node and used up on all', async () => {
+  it.runIf(driver === 'pg')('the challenge of a form is solved for one node and used up on all', async () => {
     const dataDir = nodeFolder(scene);
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });

@@ -17,7 +17,7 @@ describe('utm_ parameters', () => {
   });
   afterAll(() => scene.close());
 
-  it('of a broadcast are added to its links, also to tracked ones, and filters find the clicks by the author’s link', async () => {
+  it('utm_ parameters of a broadcast are added to its links, also to tracked ones, and filters find the clicks by the author’s link', async () => {
     const campaign = await campaignIn(scene);
     await publishTracking(scene, campaign.team, campaign.domain.id, { click_tracking: true });
     await campaign.addContacts(['ada@one.example', 'bo@one.example']);
@@ -63,7 +63,7 @@ describe('utm_ parameters', () => {
     expect(report).toMatchObject([{ url: target }]);
   });
 
-  it('of a step are added to the mail of the template, with the name of the automation as the campaign', async () => {
+  it('utm_ parameters of a step are added to the mail of the template, with the name of the automation as the campaign', async () => {
     const has = await supply(scene);
     const { must, call, send } = desk(scene, has);
     const from = (await must('GET', `/templates/${has.template}`)).from;

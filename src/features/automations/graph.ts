@@ -1,4 +1,5 @@
 import { refuse, type FieldFault, type Refusal } from '../../platform/refusal.ts';
+import type { UtmParameters } from '../../protocol/utm.ts';
 import type { PropertyType } from '../../protocol/contact-filter/index.ts';
 
 /** Types of the steps in a version of an automation. */
@@ -23,6 +24,19 @@ export interface Step {
   key: string;
   type: StepType;
   config: Readonly<Record<string, unknown>>;
+}
+
+/** The config of a step that sends an email. */
+export interface SendConfig {
+  template: { id: string; variables?: Readonly<Record<string, unknown>> };
+  subject?: string;
+  from?: string;
+  reply_to?: string | string[];
+  topic_id?: string | null;
+  /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
+  stream?: (typeof STREAMS)[number];
+  /** The `utm_` parameters for its links; true for those that are made from names. */
+  utm?: true | UtmParameters;
 }
 
 export interface Connection {

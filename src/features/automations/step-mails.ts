@@ -1,18 +1,8 @@
-import type { UtmParameters } from '../../protocol/utm.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { StandaloneMail } from '../campaigns/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
 import { findGraph, type AutomationRow } from './automations.store.ts';
-import type { Graph } from './graph.ts';
-
-interface SendConfig {
-  template?: { id?: unknown; variables?: Readonly<Record<string, unknown>> };
-  subject?: string;
-  from?: string;
-  topic_id?: string | null;
-  stream?: 'marketing' | 'transactional';
-  utm?: true | UtmParameters;
-}
+import type { Graph, SendConfig } from './graph.ts';
 
 /** Lists the emails of the active version of an automation, in the order of its steps. */
 export async function listStepMails(
@@ -23,7 +13,7 @@ export async function listStepMails(
   const mails: (StandaloneMail & { label: string })[] = [];
   for (const { key, type, config } of steps) {
     if (type !== 'send_email') continue;
-    const { template, subject, from, topic_id: topicId, stream, utm } = config as SendConfig;
+    const { template, subject, from, topic_id: topicId, stream, utm } = config as Partial<SendConfig>;
     const found = await findPublishedTemplate(db, automation.team_id, String(template?.id));
     if (!found) continue;
     const { content, version } = found;

@@ -106,7 +106,7 @@ describe('an address in another notation', () => {
     expect(replaceInText(text, 'al@example.org')).toBe(text.startsWith('{') ? '{"to":"hal@example.org"}' : text);
   });
 
-  it('is searched for in a text of a megabyte without delimiters', () => {
+  it('an address is searched for in a text of a megabyte without delimiters', () => {
     expect(hasAddress(`${'a'.repeat(1_000_000)}%`, 'al@example.org')).toBe(false);
   });
 });

@@ -176,7 +176,7 @@ export interface PageContact {
   email: string | null;
 }
 
-/** What the page of a link shows, apart from the rendered email. */
+/** The page of a link shows this, and the rendered email. */
 export interface SharedPage {
   share: PageShareRow;
   /** Empty if the page shows a made-up contact. */

@@ -28,7 +28,7 @@ const DAY_MS = 24 * HOUR_MS;
 const HOURS_MAX = 48;
 export const SHARE_MS_MAX = HOURS_MAX * HOUR_MS;
 
-/** How long a link may work, and how long it works if its creator does not say. */
+/** A link works at most so long, and so long if its creator does not say. */
 export interface Lifetime {
   defaultMs: number;
   maxMs: number;

@@ -31,7 +31,7 @@ describe('the link to view an email in a browser', () => {
     return { emailId: email?.id ?? '', contactId, html, link };
   }
 
-  it('shows the mail of its recipient, and looking at it records nothing', async () => {
+  it('the link to view an email in a browser shows the mail of its recipient, and looking at it records nothing', async () => {
     const campaign = await campaignIn(scene);
     await publishTracking(scene, campaign.team, campaign.domain.id, { open_tracking: true, click_tracking: true });
     const { link, emailId, html } = await sent(campaign, 'Ada');
@@ -55,7 +55,7 @@ describe('the link to view an email in a browser', () => {
     expect((await visit(scene, link, { body: 'do=unsubscribe' })).status).toBe(405);
   });
 
-  it('shows nothing with another token, and neither works on the pages of the other kind', async () => {
+  it('the link to view an email in a browser shows nothing with another token, and neither works on the pages of the other kind', async () => {
     const campaign = await campaignIn(scene);
     const { link, html } = await sent(campaign, 'Bo');
     const unsubscribe = /href="(http[^"]*\/unsubscribe\/[^"]*)"/.exec(html)?.[1] ?? '';
@@ -72,7 +72,7 @@ describe('the link to view an email in a browser', () => {
     expect(statuses).toEqual([404, 404, 404, 404, 404, 200]);
   });
 
-  it('shows nothing once the contact is erased, or the team is suspended', async () => {
+  it('the link to view an email in a browser shows nothing once the contact is erased, or the team is suspended', async () => {
     const campaign = await campaignIn(scene);
     const cleo = await sent(campaign, 'Cleo');
     const dora = await sent(campaign, 'Dora');
@@ -86,7 +86,7 @@ describe('the link to view an email in a browser', () => {
     expect((await visit(scene, dora.link)).status).toBe(404);
   });
 
-  it('is in mail of automations, is a sample in previews, and does not replace the unsubscribe link', async () => {
+  it('the link to view an email in a browser is in mail of automations, is a sample in previews, and does not replace the unsubscribe link', async () => {
     const has = await supply(scene);
     const { must, automate, send } = desk(scene, has);
     const { id: template } = await must('POST', '/templates', {

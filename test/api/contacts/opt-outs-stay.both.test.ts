@@ -179,7 +179,7 @@ describe('a topic that a contact left by a link', () => {
   const OUT = { News: 'opt_out', Offers: 'opt_in' };
   const optIn = (id: string) => [{ id, subscription: 'opt_in' }];
 
-  it('is not joined again by an import, whether the contact still exists or was erased', async () => {
+  it('a topic that a contact left by a link is not joined again by an import, whether the contact still exists or was erased', async () => {
     const team = await scene.team();
     const { id, news, offers } = await leftNews(team);
     const exported = `email,opted_in_topic_ids\nada@example.org,${news} ${offers}\nbob@example.org,${news}\n`;
@@ -195,7 +195,7 @@ describe('a topic that a contact left by a link', () => {
     expect(await fetchTopics(team, 'bob@example.org')).toMatchObject({ News: 'opt_in' });
   });
 
-  it('is not joined again by creating the contact a second time, alone or in a batch', async () => {
+  it('a topic that a contact left by a link is not joined again by creating the contact a second time, alone or in a batch', async () => {
     const team = await scene.team();
     const { id, news, offers } = await leftNews(team);
     const again = { email: EMAIL, topics: [...optIn(news), { id: offers, subscription: 'opt_out' }] };
@@ -209,14 +209,14 @@ describe('a topic that a contact left by a link', () => {
     expect(await decisions(team, 'bob@example.org')).toEqual(['topic_opt_in api']);
   });
 
-  it('is joined again if a call says so for the contact', async () => {
+  it('a topic that a contact left by a link is joined again if a call says so for the contact', async () => {
     const team = await scene.team();
     const { id, news } = await leftNews(team);
     expect((await call(team, 'PATCH', `/contacts/${id}/topics`, optIn(news))).status).toBe(200);
     expect(await fetchTopics(team, id)).toMatchObject({ News: 'opt_in' });
   });
 
-  it('is joined again by an import if a call had opted the contact out', async () => {
+  it('a topic that a contact left by a link is joined again by an import if a call had opted the contact out', async () => {
     const team = await scene.team();
     const news = await topic(team, 'News');
     await create(team, { email: EMAIL, topics: [{ id: news, subscription: 'opt_out' }] });

@@ -30,7 +30,7 @@ describe('the page of a broadcast', () => {
     return { status: answer.status, headers: answer.headers, text, ours: unframed(text), frame: framed(text) };
   };
 
-  it('opens without a key and shows sender, subject, audience, checklist and the email of a made-up contact', async () => {
+  it('the page of a broadcast opens without a key and shows sender, subject, audience, checklist and the email of a made-up contact', async () => {
     const id = await desk.make({ subject: 'Tick & <tock>', preview_text: 'In short' });
     const { status, headers, ours, frame } = await open(await share(id));
     expect(status).toBe(200);
@@ -43,7 +43,7 @@ describe('the page of a broadcast', () => {
     expect(frame).toContain('Hello Alex');
   });
 
-  it('shows the email of each chosen contact and no other contact', async () => {
+  it('the page of a broadcast shows the email of each chosen contact and no other contact', async () => {
     const names = ['Ada', 'Grace'];
     const id = await desk.make();
     for (const first_name of [...names, 'Hidden'])
@@ -74,13 +74,13 @@ describe('the page of a broadcast', () => {
     expect(frame).toContain(`:root{color-scheme:${query.includes('dark') ? 'dark' : 'light'}`);
   });
 
-  it('shows the text part in place of the HTML', async () => {
+  it('the page of a broadcast shows the text part in place of the HTML', async () => {
     const { ours } = await open(`${await share(await desk.make())}?part=text`);
     expect(ours).toContain('<pre dir="auto">Hello Alex');
     expect(ours).not.toContain('<iframe');
   });
 
-  it('refuses a choice that it does not offer, by its name', async () => {
+  it('the page of a broadcast refuses a choice that it does not offer, by its name', async () => {
     const path = await share(await desk.make());
     for (const [query, name] of [
       ['contact=0', 'contact'],
@@ -96,7 +96,7 @@ describe('the page of a broadcast', () => {
     }
   });
 
-  it('puts hostile HTML into a frame without scripts, forms and remote requests', async () => {
+  it('the page of a broadcast puts hostile HTML into a frame without scripts, forms and remote requests', async () => {
     const html =
       '<script>alert(1)</script><form action="/x"><input name="a"></form><img src="https://evil.example/i.png">';
     const { frame, text, headers } = await open(await share(await desk.make({ html })));
@@ -110,13 +110,13 @@ describe('the page of a broadcast', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('has unsubscribe links that lead nowhere', async () => {
+  it('the page of a broadcast has unsubscribe links that lead nowhere', async () => {
     const { frame } = await open(await share(await desk.make()));
     expect(frame).toContain('Unsubscribe');
     expect(frame).not.toMatch(/<a[^>]*\shref=/);
   });
 
-  it('changes with the draft, and is gone with it', async () => {
+  it('the page of a broadcast changes with the draft, and is gone with it', async () => {
     const id = await desk.make();
     const path = await share(id);
     await desk.call('PATCH', `/broadcasts/${id}`, { subject: 'Another subject' });
@@ -125,7 +125,7 @@ describe('the page of a broadcast', () => {
     expect((await open(path)).status).toBe(404);
   });
 
-  it('is shown by links of its own team only', async () => {
+  it('the page of a broadcast is shown by links of its own team only', async () => {
     const other = await openDesk(scene);
     const id = await desk.make();
     const path = await share(id);
@@ -138,7 +138,7 @@ describe('the page of a broadcast', () => {
     expect(said(answer)).toEqual([404, 'not_found']);
   });
 
-  it('has the same 404 for a link that is forged, changed, expired or revoked, as a page and as JSON', async () => {
+  it('the page of a broadcast has the same 404 for a link that is forged, changed, expired or revoked, as a page and as JSON', async () => {
     const id = await desk.make();
     const changed = await share(id);
     const last = changed.at(-1) === 'A' ? 'B' : 'A';
@@ -171,7 +171,7 @@ describe('the page of a broadcast', () => {
     expect(left).toHaveLength(1);
   });
 
-  it('works for 7 days, or as long as its creator says, at most 30 days', async () => {
+  it('the page of a broadcast works for 7 days, or as long as its creator says, at most 30 days', async () => {
     const id = await desk.make();
     const lifetime = async (body: object) => {
       const { status, body: answer } = await desk.call('POST', `/broadcasts/${id}/share`, body);
@@ -182,7 +182,7 @@ describe('the page of a broadcast', () => {
     expect(await lifetime({ expires_in: '31 days' })).toBe('expires_in must be at most 30 days; got "31 days"');
   });
 
-  it('is made for contacts that exist, at most 10', async () => {
+  it('the page of a broadcast is made for contacts that exist, at most 10', async () => {
     const id = await desk.make();
     const create = (contacts: unknown) => desk.call('POST', `/broadcasts/${id}/share`, { contacts });
     expect(said(await create([randomUUID()]))).toEqual([404, 'not_found']);
@@ -191,7 +191,7 @@ describe('the page of a broadcast', () => {
     expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('at most 10')]);
   });
 
-  it('is neither in the log of requests nor in the audit log by its token', async () => {
+  it('the page of a broadcast is neither in the log of requests nor in the audit log by its token', async () => {
     const path = await share(await desk.make());
     const token = path.split('/').at(-1) ?? '';
     await open(path);
@@ -238,7 +238,7 @@ describe('the page of a broadcast', () => {
       return [...found.matchAll(/<td>([^<]*)<\/td>/g)].map(([, text = '']) => text);
     };
 
-    it('shows the recipients of each outcome with their shares', async () => {
+    it('the page of a broadcast shows the recipients of each outcome with their shares', async () => {
       const all = ['a@x.example', 'b@x.example', 'c@x.example', 'd@x.example'];
       const { path, count } = await sending(all);
       await count('email.sent', all);
@@ -256,7 +256,7 @@ describe('the page of a broadcast', () => {
       expect(ours).not.toContain('Checklist');
     });
 
-    it('names the domains of 10 recipients and more, and no recipient', async () => {
+    it('the page of a broadcast names the domains of 10 recipients and more, and no recipient', async () => {
       const many = Array.from({ length: 10 }, (_, n) => `many${n}@large.example`);
       const { path, count } = await sending([...many, 'ann@ann-alone.example']);
       await count('email.delivered', many);
@@ -266,7 +266,7 @@ describe('the page of a broadcast', () => {
       expect(text).not.toMatch(/ann-alone|many\d@/);
     });
 
-    it('lists the links of the email by recipients, and those with values of a recipient without the values', async () => {
+    it('the page of a broadcast lists the links of the email by recipients, and those with values of a recipient without the values', async () => {
       const html =
         '<p><a href="https://shop.example/a?b=1&amp;c=ä">A</a> <a href="https://shop.example/u?e={{{EMAIL}}}">You</a></p>';
       const { path, count } = await sending(['a@x.example', 'b@x.example'], html);
@@ -280,7 +280,7 @@ describe('the page of a broadcast', () => {
       expect(ours).not.toContain('e=b@x.example');
     });
 
-    it('loads itself again while it is being sent, unless its reader stops that, and not afterwards', async () => {
+    it('the page of a broadcast loads itself again while it is being sent, unless its reader stops that, and not afterwards', async () => {
       const { id, path } = await sending(['a@x.example']);
       const refresh = '<meta http-equiv="refresh" content="30">';
       expect((await open(path)).ours).toContain(refresh);

@@ -44,7 +44,7 @@ describe('the review of a broadcast', () => {
   const send = (id: string, body: object = {}) => campaign.call('POST', `/broadcasts/${id}/send`, body);
   const REFUSED = { status: 422, body: { name: 'validation_error', details: { reason: 'review_required' } } };
 
-  it('is given on a page without a script or an account, and listed with name and note', async () => {
+  it('the review of a broadcast is given on a page without a script or an account, and listed with name and note', async () => {
     const id = await draft();
     const token = await share(id);
     const version = await seen(token);
@@ -67,7 +67,7 @@ describe('the review of a broadcast', () => {
     expect(await get(`/preview/${token}`)).toContain('It is approved.');
   });
 
-  it('is in the audit log as that of a reader of a link', async () => {
+  it('the review of a broadcast is in the audit log as that of a reader of a link', async () => {
     const id = await draft();
     await review(await share(id), 'changes_requested', 'Shorter.');
     const { data } = await campaign.read('/audit');
@@ -79,7 +79,7 @@ describe('the review of a broadcast', () => {
     });
   });
 
-  it('is refused with its reason and shown again when a field is wrong', async () => {
+  it('the review of a broadcast is refused with its reason and shown again when a field is wrong', async () => {
     const id = await draft();
     const token = await share(id);
     const version = await seen(token);
@@ -95,7 +95,7 @@ describe('the review of a broadcast', () => {
     expect(await reviews(id)).toEqual([]);
   });
 
-  it('is refused from another site', async () => {
+  it('the review of a broadcast is refused from another site', async () => {
     const id = await draft();
     const token = await share(id);
     const fields = { decision: 'approved', name: 'Grace', note: '', version: await seen(token) };
@@ -107,7 +107,7 @@ describe('the review of a broadcast', () => {
     expect([status, await reviews(id)]).toEqual([403, []]);
   });
 
-  it('needs a link that allows reviews, works, and is of this broadcast', async () => {
+  it('the review of a broadcast needs a link that allows reviews, works, and is of this broadcast', async () => {
     const id = await draft();
     const other = await draft({ subject: 'Another' });
     const version = await seen(await share(id));
@@ -146,14 +146,14 @@ describe('the review of a broadcast', () => {
     expect(await send(id)).toMatchObject('segment_ids' in change ? { status: 422 } : REFUSED);
   });
 
-  it('stays valid when the name or the speed of sending changes', async () => {
+  it('the review of a broadcast stays valid when the name or the speed of sending changes', async () => {
     const id = await draft();
     await review(await share(id), 'approved');
     await campaign.call('PATCH', `/broadcasts/${id}`, { name: 'Internal', rate_per_minute: 100 });
     expect(await campaign.get(id)).toMatchObject({ review_status: 'approved' });
   });
 
-  it('becomes out of date when another version of its template is published', async () => {
+  it('the review of a broadcast becomes out of date when another version of its template is published', async () => {
     const template = await campaign.make('/templates', { name: 'News', html: '<p>One</p>' });
     await campaign.call('POST', `/templates/${template}/publish`);
     const id = await draft({ html: undefined, template: { id: template } });
@@ -166,7 +166,7 @@ describe('the review of a broadcast', () => {
     expect(await send(id)).toMatchObject(REFUSED);
   });
 
-  it('is required for a send if the broadcast says so, and shown in the checklist', async () => {
+  it('the review of a broadcast is required for a send if the broadcast says so, and shown in the checklist', async () => {
     const id = await draft();
     expect(await send(id)).toMatchObject(REFUSED);
     expect(await send(id, { scheduled_at: 'in 1 hour', acknowledge_checks: true })).toMatchObject(REFUSED);
@@ -185,7 +185,7 @@ describe('the review of a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 1 });
   });
 
-  it('is not required by default, and a copy keeps the requirement without the approval', async () => {
+  it('the review of a broadcast is not required by default, and a copy keeps the requirement without the approval', async () => {
     const free = await campaign.broadcast({ send: undefined });
     expect(await campaign.get(free)).toMatchObject({ require_review: false, review_status: 'none' });
     const id = await draft();
@@ -204,7 +204,7 @@ describe('the review of a broadcast', () => {
     expect(created).toMatchObject(REFUSED);
   });
 
-  it('that requests changes before a scheduled broadcast is due makes it wait until it is approved', async () => {
+  it('the review of a broadcast that requests changes before a scheduled broadcast is due makes it wait until it is approved', async () => {
     const id = await draft({ subject: 'Later' });
     const token = await share(id);
     await review(token, 'approved');
@@ -227,7 +227,7 @@ describe('the review of a broadcast', () => {
     expect(arrived()).toHaveLength(1);
   });
 
-  it('cannot be given once the broadcast was sent', async () => {
+  it('the review of a broadcast cannot be given once the broadcast was sent', async () => {
     const id = await draft();
     const token = await share(id);
     const version = await seen(token);
@@ -239,7 +239,7 @@ describe('the review of a broadcast', () => {
     expect(await get(`/preview/${token}`)).not.toContain('Approve or request changes');
   });
 
-  it('is neither given nor lifted by an app', async () => {
+  it('the review of a broadcast is neither given nor lifted by an app', async () => {
     const id = await draft();
     const oauth = createOauth(scene);
     const { team } = campaign;
@@ -257,7 +257,7 @@ describe('the review of a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ require_review: false });
   });
 
-  it('is listed in pages, newest first', async () => {
+  it('the review of a broadcast is listed in pages, newest first', async () => {
     const id = await draft();
     const token = await share(id);
     for (const note of ['First', 'Second', 'Third']) await review(token, 'changes_requested', note);
@@ -271,7 +271,7 @@ describe('the review of a broadcast', () => {
     expect(await page(`limit=2&after=${second?.id}`)).toEqual([['First'], false]);
   });
 
-  it('is refused once a broadcast has 200 reviews', async () => {
+  it('the review of a broadcast is refused once a broadcast has 200 reviews', async () => {
     const id = await draft();
     const token = await share(id);
     const version = await seen(token);
@@ -285,7 +285,7 @@ describe('the review of a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ review_status: 'approved' });
   });
 
-  it('is removed with its draft', async () => {
+  it('the review of a broadcast is removed with its draft', async () => {
     const id = await draft();
     await review(await share(id), 'approved');
     await campaign.call('DELETE', `/broadcasts/${id}`);

@@ -42,7 +42,7 @@ describe('the pages of templates and automations', () => {
     });
   };
 
-  it('show the latest content of a template, published or not, with the values of a contact and the fallbacks', async () => {
+  it('the pages of templates and automations show the latest content of a template, published or not, with the values of a contact and the fallbacks', async () => {
     const id = await template({
       subject: 'Hello {{{FIRST_NAME}}}',
       html: '<p>Dear {{{FIRST_NAME}}}, {{{PRODUCT}}} {{{NUMBER}}}</p>',
@@ -64,7 +64,7 @@ describe('the pages of templates and automations', () => {
     expect((await open(`${path}?part=text`)).ours).toContain('<pre dir="auto">Dear Ada, your coat');
   });
 
-  it('show each email of an automation as its step sends it', async () => {
+  it('the pages of templates and automations show each email of an automation as its step sends it', async () => {
     const welcome = await template({
       subject: 'Welcome',
       html: '<p>Hi {{{FIRST_NAME}}}, {{{GIFT}}}</p>',
@@ -98,7 +98,7 @@ describe('the pages of templates and automations', () => {
     expect((await open(`${path}?email=3`)).ours).toContain('There is no such email.');
   });
 
-  it('are gone with what they show, and when their links are revoked', async () => {
+  it('the pages of templates and automations are gone with what they show, and when their links are revoked', async () => {
     const id = await template({ subject: 'Hello', html: '<p>Hello</p>' });
     const step = { template: { id }, from: `Shop <shop@${campaign.domain.name}>` };
     const flow = await automation([step]);
@@ -119,7 +119,7 @@ describe('the pages of templates and automations', () => {
     }
   });
 
-  it('belong to one team and take no reviews', async () => {
+  it('the pages of templates and automations belong to one team and take no reviews', async () => {
     const other = await scene.team();
     const id = await template({ subject: 'Hello', html: '<p>Hello</p>' });
     const flow = await automation([{ template: { id }, from: `Shop <shop@${campaign.domain.name}>` }]);

@@ -3,12 +3,11 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { parseIsoTime } from '../../../protocol/iso-time.ts';
 import { findAutomation } from '../automations.store.ts';
-import type { UtmParameters } from '../../../protocol/utm.ts';
 import { stepsOfRun, type RunRow } from '../automation-runs.store.ts';
 import { durationMs, isVariable } from '../check-steps.ts';
 import { meetsFilter, parseFilter } from '../../../protocol/contact-filter/index.ts';
 import { listRuleFields, listRuleFilters, meetsRule, type MeetsFilter, type RuleContact } from '../rules.ts';
-import type { Step, ConnectionType, STREAMS } from '../graph.ts';
+import type { Step, ConnectionType, SendConfig, STREAMS } from '../graph.ts';
 import {
   declaredProperties,
   type PropertyRow,
@@ -216,18 +215,6 @@ const RETRY_DELAY_MS = {
   marketing: 5 * MINUTE_MS,
   service: MINUTE_MS,
 };
-
-interface SendConfig {
-  template: { id: string; variables?: Readonly<Record<string, unknown>> };
-  subject?: string;
-  from?: string;
-  reply_to?: string | string[];
-  topic_id?: string | null;
-  /** Absent if the mail itself decides: one with a topic or an unsubscribe link is marketing. */
-  stream?: (typeof STREAMS)[number];
-  /** The `utm_` parameters for its links; true for those that are made from names. */
-  utm?: true | UtmParameters;
-}
 
 /**
  * Sends the template to the contact through accept, in the transaction that moves the run on, so it is sent exactly

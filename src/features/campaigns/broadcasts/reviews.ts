@@ -10,7 +10,7 @@ import { countReviews, findLatestReview, insertReview, reviewsPage, type Decisio
 
 export type ReviewStatus = Decision | 'none' | 'outdated';
 
-/** What a reader approves: everything that the author writes, except the name and the speed of sending. */
+/** A reader approves everything that the author writes, except the speed of sending and a name that is in no link. */
 type Reviewed = Pick<
   BroadcastRow,
   | 'team_id'

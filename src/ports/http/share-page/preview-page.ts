@@ -34,7 +34,7 @@ export interface View {
   colors: 'light' | 'dark';
   part: 'html' | 'text';
   images: boolean;
-  /** Whether the page loads itself again while the broadcast is being sent. */
+  /** True if the page loads itself again while the broadcast is being sent. */
   live: boolean;
 }
 

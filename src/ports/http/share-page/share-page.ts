@@ -283,7 +283,7 @@ function renderAttachments({ attachments }: SharePage['email']): string {
 <p class="quiet">Attachments cannot be downloaded from this page.</p></section>`;
 }
 
-/** What the page says around the content of an email. */
+/** The page has these texts around the content of an email. */
 interface ContentWords {
   gone: string;
   imagesHidden: string;
