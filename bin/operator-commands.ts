@@ -198,12 +198,17 @@ function addServer(program: Command, version: string): void {
     .command('serve')
     .summary('run the server')
     .description(
-      'Run the HTTP API, delivery and the scheduler in one process until SIGTERM. When ready, the server writes <data>/run/ready.json.',
+      'Run the HTTP API, delivery and the scheduler until SIGTERM, in one process or, with PostgreSQL, in several that share the ports. When ready, the server writes <data>/run/ready.json.',
     )
     .option(...DATA)
     .option(...CONFIG)
     .option(...NO_BACKUP)
     .option('--roles <list>', `run only these, separated by commas: ${ROLES.join(', ')}`, someRoles)
+    .option(
+      '--processes <n>',
+      'how many processes share the work, or auto for one for each core (needs PostgreSQL)',
+      someProcesses,
+    )
     .addHelpText('after', '\nExample:\n  rasket serve --data /var/lib/rasket --config /etc/rasket.toml')
     .action(async (options) => (await import('./commands/serve.ts')).serve({ ...options, version }));
 
@@ -624,6 +629,11 @@ const whole =
     if (Number.isInteger(count) && count >= min && count <= max) return count;
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
+
+/** Reads a number of processes; `auto` is 0, as in the settings. */
+function someProcesses(text: string): number {
+  return text === 'auto' ? 0 : whole(1, 256)(text);
+}
 
 function someRoles(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());

@@ -114,6 +114,8 @@ export interface AppOptions extends WorldOptions {
   upgrade?: UpgradeWishes;
   /** Replaces an SMTP port in use by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
+  /** Reads what GET /metrics returns, if this process shares its ports with others; by default its own metrics. */
+  readMetrics?: (() => Promise<string>) | undefined;
   /** Folder of the service on a tmpfs, which systemd keeps between starts. */
   runtimeDir?: string | undefined;
 }
@@ -221,7 +223,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tls = certificates?.tls;
     const smtp = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports, tls });
     await startNode(node, world, { smtp, tls });
-    toStop.push(await openToPrometheus(world, { node, version: options.version, queue: mail?.queue }));
+    toStop.push(await openToPrometheus(world, options, { node, queue: mail?.queue }));
     // Runs when nothing can fail any more: a failing start prints only its reason, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
@@ -353,7 +355,8 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
 /** Opens the metrics port; returns what stops it. */
 async function openToPrometheus(
   world: World,
-  { node, version, queue }: { node: Node; version: string; queue: Queue | undefined },
+  { version, readMetrics }: AppOptions,
+  { node, queue }: { node: Node; queue: Queue | undefined },
 ): Promise<Stop> {
   watchInstallation(world, { node, version });
   world.meter.watch('rasket_event_loop_delay_seconds', () => {
@@ -364,7 +367,7 @@ async function openToPrometheus(
     return byQuantile.map(([quantile, ms]) => ({ value: ms / 1000, labels: { quantile } }));
   });
   world.meter.watch('rasket_deliveries_in_flight', () => (queue ? [{ value: queue.inFlight() }] : []));
-  const port = await startMetricsPort(world);
+  const port = await startMetricsPort(world, readMetrics);
   return () => port?.close();
 }
 
@@ -386,7 +389,7 @@ interface HttpStages extends Pick<
 
 function startHttpPort(
   world: World,
-  { version, payments = noPayments }: AppOptions,
+  { version, payments = noPayments, readMetrics }: AppOptions,
   { watch, ...stages }: HttpStages,
 ): Promise<HttpPort> {
   const answers = createPatientCheck(world.clock, () => ping(world.db));
@@ -404,6 +407,7 @@ function startHttpPort(
     payments,
     modelHealth,
     checks,
+    readMetrics,
     unknownProxy,
     ...stages,
     document: loadContract(),

@@ -71,7 +71,7 @@ function readyPid(dataDir: string): number | undefined {
 }
 
 /** Scripts wait for the file, so it appears whole. */
-export function writeReady(dataDir: string, ready: { pid: number }): void {
+export function writeReady(dataDir: string, ready: { pid: number; [field: string]: unknown }): void {
   const file = readyFile(dataDir);
   writeFileSync(`${file}.part`, JSON.stringify(ready), { mode: 0o600 });
   renameSync(`${file}.part`, file);

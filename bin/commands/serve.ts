@@ -9,6 +9,7 @@ import { openServiceManager } from '../../src/platform/systemd.ts';
 import { OperatorFault, explain } from '../explain.ts';
 import { becomeFolderOwner } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
+import { countProcesses, DRAIN_MS, joinGroup, startGroup, type Membership } from './process-group.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -53,6 +54,8 @@ async function askOnce(url: string): Promise<void> {
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
+  /** The number of processes in place of the setting `node.processes`; 0 for one for each core. */
+  processes?: number;
   /** False to make no backup before an upgrade. */
   backup?: boolean;
   version: string;
@@ -64,22 +67,106 @@ export async function serve(options: ServeOptions): Promise<void> {
   const config = readConfig(options, { isServing: true });
   becomeFolderOwner(dataDir);
   const roles = options.roles ?? ROLES;
-  const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
-  forgetDeadReady(dataDir);
+  const membership = joinGroup();
+  const log = createLog({
+    ...config.log,
+    isForJournal: process.env.JOURNAL_STREAM !== undefined,
+    process: membership?.number,
+  });
+  const count = countProcesses(options.processes ?? config.node.processes, config);
+  if (!membership) forgetDeadReady(dataDir);
+  if (!membership && count > 1)
+    return superviseProcesses({ count, config, dataDir, roles, log, version: options.version });
   await waitForDatabase(config, log);
   const upgrade = { noBackup: options.backup === false };
   // A unit can name several folders; the first one is used.
   const runtimeDir = process.env['RUNTIME_DIRECTORY']?.split(':')[0];
   const loopDelay = measureLoopDelay();
-  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade, runtimeDir, loopDelay });
-  const stop = listenForStop(log);
+  const app = await startApp({
+    config,
+    dataDir,
+    roles,
+    version: options.version,
+    log,
+    upgrade,
+    runtimeDir,
+    loopDelay,
+    readMetrics: membership?.readMetrics,
+  });
+  const stop = listenForStop(log, { isMember: membership !== undefined });
   listenForReload(app);
-  announce(app, dataDir, roles, options.version);
   const graceMs = config.http.shutdown_seconds * 1000;
+  if (membership) return serveAsMember(membership, { app, stop, graceMs, roles, version: options.version });
+  announce(app, dataDir, roles, options.version);
   const manager = openServiceManager(process.env, { clock: systemClock, log });
   manager.ready();
   void stop.asked.then(() => manager.stopping(graceMs + 2 * AFTER_GRACE_MS));
   await untilStopped(stop, app, dataDir, graceMs).finally(() => manager.close());
+}
+
+interface MemberParts {
+  app: App;
+  stop: Stop;
+  graceMs: number;
+  roles: readonly Role[];
+  version: string;
+}
+
+/** Serves as one of several processes, until a signal, or until another process has taken its place. */
+async function serveAsMember(membership: Membership, parts: MemberParts): Promise<void> {
+  const { app, stop, graceMs, roles, version } = parts;
+  const listeners = listListeners(app);
+  app.world.log.info({ pid: process.pid, version, roles, listeners }, 'process is ready');
+  membership.ready(listeners, app.world.meter.text);
+  const asked = Promise.race([
+    stop.asked,
+    membership.ending.then(async (reason): Promise<string> => {
+      if (reason === 'replaced') await app.http?.drain(DRAIN_MS);
+      return reason;
+    }),
+  ]);
+  await untilStopped({ asked }, app, undefined, graceMs).finally(() => membership.leave());
+}
+
+interface SupervisorParts {
+  count: number;
+  config: Config;
+  dataDir: string;
+  roles: readonly Role[];
+  log: Log;
+  version: string;
+}
+
+/** Runs several processes that share the ports, until a signal ends all of them. */
+async function superviseProcesses({ count, config, dataDir, roles, log, version }: SupervisorParts): Promise<void> {
+  const graceMs = config.http.shutdown_seconds * 1000;
+  const stopMs = graceMs + 2 * AFTER_GRACE_MS;
+  const group = startGroup({
+    count,
+    log,
+    graceMs,
+    onChange: (state) => writeReady(dataDir, { pid: process.pid, version, roles, ...state }),
+  });
+  const manager = openServiceManager(process.env, { clock: systemClock, log });
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log.info({ signal, graceMs }, 'stopping');
+    manager.stopping(stopMs);
+    forgetOwnReady(dataDir);
+    group.stop();
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  process.on('SIGHUP', () => group.signal('SIGHUP'));
+  process.on('SIGUSR2', () => group.restart());
+  if (await group.started) {
+    outliveReaders();
+    const { listeners, processes } = group.state();
+    log.info({ pid: process.pid, version, roles, listeners, processes, data: dataDir }, 'ready');
+    manager.ready();
+  }
+  process.exitCode = await group.ended;
+  forgetOwnReady(dataDir);
+  manager.close();
+  log.info('stopped');
 }
 
 function mustBeReal(dataDir: string): void {
@@ -93,18 +180,22 @@ function mustBeReal(dataDir: string): void {
 
 /** Announces once, to programs and to people, that everything listens. Scripts wait for the file to appear. */
 export function announce(app: App, dataDir: string, roles: readonly Role[], version: string): void {
-  const http = app.http && { host: app.http.host, port: app.http.port, url: app.http.url };
-  const smtp = app.smtp?.listening;
-  const listeners = { ...(http ? { http } : {}), ...(smtp ? { smtp } : {}) };
-  const ready = { pid: process.pid, version, roles, listeners };
+  const ready = { pid: process.pid, version, roles, listeners: listListeners(app) };
   outliveReaders();
   writeReady(dataDir, ready);
   app.world.log.info({ ...ready, data: dataDir }, 'ready');
 }
 
+function listListeners({ http, smtp }: App): object {
+  return {
+    ...(http && { http: { host: http.host, port: http.port, url: http.url } }),
+    ...(smtp && { smtp: smtp.listening }),
+  };
+}
+
 export interface Stop {
-  /** Resolves to the signal that asked for the stop. */
-  asked: Promise<NodeJS.Signals>;
+  /** Resolves to the signal that asked for the stop, or to another reason. */
+  asked: Promise<string>;
 }
 
 /**
@@ -117,7 +208,7 @@ const ECHO_MS = 10_000;
  * Listens for signals: the first one lets work in progress end, a second one stops at once. Set up before the server is
  * reported as ready.
  */
-export function listenForStop(log: Log): Stop {
+export function listenForStop(log: Log, { isMember = false } = {}): Stop {
   const first = Promise.withResolvers<NodeJS.Signals>();
   const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
   let firstAt: number | undefined;
@@ -135,7 +226,9 @@ export function listenForStop(log: Log): Stop {
     log.warn({ signal }, 'stopped immediately');
     process.exit(1);
   };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  // A Ctrl-C in a terminal reaches every process; the supervisor stops its members.
+  if (isMember) process.on('SIGINT', () => undefined).on('SIGTERM', onSignal);
+  else process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   return { asked: first.promise };
 }
 
@@ -151,7 +244,7 @@ export function listenForReload(app: App): void {
 const AFTER_GRACE_MS = 5000;
 
 /** Waits for a signal and stops the app. The process ends soon after the grace period, whatever happens. */
-export async function untilStopped(stop: Stop, app: App, dataDir: string, graceMs: number): Promise<void> {
+export async function untilStopped(stop: Stop, app: App, dataDir: string | undefined, graceMs: number): Promise<void> {
   const { log } = app.world;
   // Listeners keep the process running, but a process with only the delivery role has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
@@ -159,7 +252,7 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   const asked = await Promise.race([stop.asked.then((signal) => ({ signal })), app.gone.then((gone) => ({ gone }))]);
   endCollecting();
   log.info({ ...('gone' in asked ? { gone: asked.gone.message } : asked), graceMs }, 'stopping');
-  forgetOwnReady(dataDir);
+  if (dataDir !== undefined) forgetOwnReady(dataDir);
   // A database that does not respond must not block the stop: unfinished work is continued after the next start.
   const cut = setTimeout(() => {
     log.error({ graceMs }, 'running work did not finish in time: stopped immediately');

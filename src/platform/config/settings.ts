@@ -71,6 +71,9 @@ const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.incl
 
 /** Sections whose settings are fixed. Only kinds are here; defaults and reasons are in config/default.toml. */
 const sections = {
+  node: {
+    processes: integer({ min: 0, max: 256, unit: 'processes; 0 for one for each core' }),
+  },
   instance: {
     host: network.hostName,
     host_grace_days: integer({ min: 1, max: 365, unit: 'days' }),

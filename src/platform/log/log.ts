@@ -10,6 +10,8 @@ export interface LogOptions {
    * for panels.
    */
   write?: (line: string) => void;
+  /** The number of this process, if several of one machine share its ports; it is a field of each line. */
+  process?: number | undefined;
   /** Standard error is the journal of systemd, which takes a line's priority from its prefix. */
   isForJournal?: boolean;
 }
@@ -25,7 +27,7 @@ export function createLog(options: LogOptions): Log {
   return pino(
     {
       level: options.level,
-      base: null,
+      base: options.process === undefined ? null : { process: options.process },
       timestamp: stdTimeFunctions.isoTime,
       redact: REDACTED,
       serializers,

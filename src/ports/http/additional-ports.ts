@@ -11,6 +11,7 @@ export async function openAdditionalPorts(world: World, server: Server, parts: S
     const secure = parts && (await openSecurePorts(world, server, parts));
     return {
       bound: { securePorts: secure?.ports ?? [], redirectPorts: redirects.ports },
+      stopListening: async () => void (await Promise.all([secure?.stopListening(), redirects.close()])),
       // Together: connections that were accepted while the others close would belong to no server.
       close: async (graceMs: number) => void (await Promise.all([secure?.close(graceMs), redirects.close()])),
     };

@@ -14,6 +14,9 @@ const LOOPBACK_ADDRESS = /^(?:127(?:\.\d+){3}|::1)$/;
 /** A shorter token could be guessed. */
 const TOKEN_CHARS_MIN = 16;
 
+/** Renders the metrics of this process, or of all processes that share its ports. */
+export type ReadMetrics = () => Promise<string>;
+
 interface No {
   status: number;
   say: string;
@@ -23,10 +26,13 @@ interface No {
  * Serves GET /metrics; returns false to leave a request to the API. It runs before the API's hooks: Prometheus has no
  * key of a team, and no limit applies to it.
  */
-export function createMetricsRoute(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function createMetricsRoute(
+  world: World,
+  read: ReadMetrics = world.meter.text,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
   return (request, response) => {
     if ((request.url ?? '').split('?', 1)[0] !== '/metrics') return false;
-    void answer(world, request, response).catch((error: unknown) => {
+    void answer(world, read, request, response).catch((error: unknown) => {
       world.log.error({ err: error }, 'the metrics could not be read');
       response.destroy();
     });
@@ -34,7 +40,12 @@ export function createMetricsRoute(world: World): (request: IncomingMessage, res
   };
 }
 
-async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  world: World,
+  read: ReadMetrics,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const no = (await findRefusal(world, request)) ?? undefined;
   if (no) {
     const challenge =
@@ -42,7 +53,7 @@ async function answer(world: World, request: IncomingMessage, response: ServerRe
     response.writeHead(no.status, { 'content-type': 'text/plain; charset=utf-8', ...challenge });
     return void response.end(request.method === 'HEAD' ? undefined : `${no.say}\n`);
   }
-  const text = await world.meter.text();
+  const text = await read();
   response.writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' });
   response.end(request.method === 'HEAD' ? undefined : text);
 }
@@ -94,10 +105,10 @@ export interface MetricsPort {
 }
 
 /** Opens a port for the metrics alone, if one is set. */
-export async function startMetricsPort(world: World): Promise<MetricsPort | undefined> {
+export async function startMetricsPort(world: World, read?: ReadMetrics): Promise<MetricsPort | undefined> {
   const { host, port } = world.config.metrics;
   if (port === 0) return undefined;
-  const answers = createMetricsRoute(world);
+  const answers = createMetricsRoute(world, read);
   const server = createServer((request, response) => {
     if (!answers(request, response)) response.writeHead(404).end('Only /metrics is served here.\n');
   });

@@ -8,6 +8,8 @@ import { readClientHello, isToken } from '../../protocol/acme/index.ts';
 
 interface SecurePorts {
   ports: readonly number[];
+  /** Takes no new connections; resolves when the open ones have ended. */
+  stopListening(): Promise<void>;
   /** Takes no new connections, and gives the open ones `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
@@ -49,12 +51,16 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
     for (const listener of listeners) listener.close();
     throw error;
   }
+  const stopListening = async (): Promise<void> => {
+    await Promise.all(listeners.map((each) => new Promise<void>((resolve) => void each.close(() => resolve()))));
+  };
   return {
     ports: bound,
+    stopListening,
     async close(graceMs) {
       const cancel = world.clock.timer(graceMs, () => open.forEach((socket) => socket.destroy()));
       if (graceMs === 0) open.forEach((socket) => socket.destroy());
-      await Promise.all(listeners.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
+      await stopListening();
       cancel();
     },
   };

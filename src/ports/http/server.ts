@@ -5,7 +5,7 @@ import fastify, {
   type onResponseHookHandler,
 } from 'fastify';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import { compileValidators } from '../../contract/index.ts';
 import { endCaptureWaits } from '../../mail/capture/index.ts';
 import { Refusal, refuse } from '../../platform/refusal.ts';
@@ -29,7 +29,7 @@ import { createChallengeRoute } from './secure-ports.ts';
 import { openAdditionalPorts, type SecureParts } from './additional-ports.ts';
 import { createImageRoutes, createPolicyRoute, createTrackingRoutes } from './mail-routes.ts';
 import { createLastAnswers, createLingeringClose, endSlowUploads, createUnreadAnswers } from './slow-clients.ts';
-import { createMetricsRoute } from './metrics.ts';
+import { createMetricsRoute, type ReadMetrics } from './metrics.ts';
 
 export interface HttpPort {
   host: string;
@@ -37,6 +37,11 @@ export interface HttpPort {
   securePorts: readonly number[];
   redirectPorts: readonly number[];
   url: string;
+  /**
+   * Takes no new connections, because other processes take them. Each open connection ends with the response to its next
+   * request. Resolves when all have ended, or after `maxMs`.
+   */
+  drain(maxMs: number): Promise<void>;
   /** Takes no new requests, and gives those under way `graceMs` to finish. */
   close(graceMs: number): Promise<void>;
 }
@@ -54,6 +59,8 @@ export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'>
   authenticators?: readonly Authenticator[];
   /** Examines every request. */
   unknownProxy?: UnknownProxy;
+  /** Reads what GET /metrics returns; by default the metrics of this process. */
+  readMetrics?: ReadMetrics | undefined;
   /** The certificates of the HTTPS ports; undefined when there are none. */
   secure?: SecureParts | undefined;
 }
@@ -132,6 +139,14 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     port,
     ...beside.bound,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
+    async drain(maxMs) {
+      lastAnswers.begin();
+      const over = Promise.withResolvers<void>();
+      const cancel = world.clock.timer(maxMs, over.resolve);
+      const ended = Promise.all([beside.stopListening(), stopListening(server.server)]);
+      await Promise.race([ended, over.promise]);
+      cancel();
+    },
     async close(graceMs) {
       lastAnswers.begin();
       lingeringClose.close();
@@ -184,11 +199,11 @@ function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function createPublicRoutes(world: World, { tracking, unknownProxy }: HttpParts): Answers {
+function createPublicRoutes(world: World, { tracking, unknownProxy, readMetrics }: HttpParts): Answers {
   const all = [
     createChallengeRoute(world),
     createTrackingRoutes(world, tracking),
-    createMetricsRoute(world),
+    createMetricsRoute(world, readMetrics),
     createImageRoutes(world),
     createPolicyRoute(world),
     createPreferencePages(world),
@@ -260,6 +275,10 @@ function hostOfUrl(address: string): string {
   if (address === '::') return '[::1]';
   return address.includes(':') ? `[${address}]` : address;
 }
+
+/** Resolves when the open connections have ended as well. The close of an HTTP server would cut those that are idle. */
+const stopListening = (server: NetServer): Promise<void> =>
+  new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
 
 async function closeServer(server: FastifyInstance, world: World, graceMs: number): Promise<void> {
   const cancel = world.clock.timer(graceMs, () => server.server.closeAllConnections());
