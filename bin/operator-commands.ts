@@ -213,6 +213,17 @@ function addServer(program: Command, version: string): void {
     .action(async (options) => (await import('./commands/serve.ts')).serve({ ...options, version }));
 
   program
+    .command('restart')
+    .summary('restart the processes of the server one after the other')
+    .description(
+      'Restart a server of several processes (`rasket serve --processes`) without closing its ports, for example after a change of its settings. Each process finishes its work, and another one takes its place first. If a new process cannot start, the others continue.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .addHelpText('after', '\nExample:\n  sudo rasket restart')
+    .action(async (options) => (await import('./commands/restart.ts')).restart(options));
+
+  program
     .command('migrate')
     .summary('upgrade the database to this version')
     .description(

@@ -44,6 +44,21 @@ export function urlFromHere({ http }: { http: Pick<Config['http'], 'host' | 'por
 /** The process that runs on this folder. */
 export const runningPid = (dataDir: string): number | undefined => (isRunning(dataDir) ? readyPid(dataDir) : undefined);
 
+/** What the server that runs on this folder says of its processes. */
+export interface RunningGroup {
+  pid: number;
+  /** Undefined if the server is one process. */
+  processes?: { number: number; pid: number }[];
+  /** How often all processes were restarted. */
+  restarts?: number;
+  /** The reason why the last restart was broken off. */
+  restart_failed?: string;
+}
+
+/** Returns the server that runs on this folder, with its processes. */
+export const readRunningGroup = (dataDir: string): RunningGroup | undefined =>
+  isRunning(dataDir) ? (JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as RunningGroup) : undefined;
+
 /** Reports whether a file was written after the server that runs here had started. */
 export function isNewerThanServer(dataDir: string, file: string): boolean {
   const started = isRunning(dataDir) ? statSync(readyFile(dataDir), { throwIfNoEntry: false }) : undefined;

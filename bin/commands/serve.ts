@@ -62,12 +62,20 @@ export interface ServeOptions extends DataOptions {
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
+  const membership = joinGroup();
+  try {
+    await serveProcess(options, membership);
+  } finally {
+    membership?.leave();
+  }
+}
+
+async function serveProcess(options: ServeOptions, membership: Membership | undefined): Promise<void> {
   const dataDir = dataFolder(options);
   mustBeReal(dataDir);
   const config = readConfig(options, { isServing: true });
   becomeFolderOwner(dataDir);
   const roles = options.roles ?? ROLES;
-  const membership = joinGroup();
   const log = createLog({
     ...config.log,
     isForJournal: process.env.JOURNAL_STREAM !== undefined,
@@ -125,7 +133,7 @@ async function serveAsMember(membership: Membership, parts: MemberParts): Promis
       return reason;
     }),
   ]);
-  await untilStopped({ asked }, app, undefined, graceMs).finally(() => membership.leave());
+  await untilStopped({ asked }, app, undefined, graceMs);
 }
 
 interface SupervisorParts {

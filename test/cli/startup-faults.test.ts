@@ -57,6 +57,21 @@ describe('a start', () => {
     expectOneLine(await serve(), /instance\.key is no file but a folder, a FIFO or a device; put the key in its place/);
   });
 
+  // runs only with SQLite, which permits one process
+  it.runIf(!isPg).each([
+    { words: ['--processes', '3'], says: /3 processes need PostgreSQL: .* move the database: rasket move --help$/m },
+    { words: ['--processes', 'auto'], says: /a process for each core needs PostgreSQL/ },
+    { words: ['--processes', '257'], says: /whole number from 1 to 256/ },
+  ])('with $words is refused on SQLite or beyond the limit, with what to do', async ({ words, says }) => {
+    const ended = await desk.run(['serve', '--data', 'data', ...words], { env: { ...env, ...CLOSED_SMTP_PORTS } });
+    expect(ended).toMatchObject({ code: 64, stderr: expect.stringMatching(says) });
+  });
+
+  it('of single processes is refused where no server runs', async () => {
+    const ended = await desk.run(['restart', '--data', 'data'], { env });
+    expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/^rasket: no server runs on .*data$/m) });
+  });
+
   it('fails in one line when the instance key is a symbolic link to itself', async () => {
     fs.rmSync(key());
     fs.symlinkSync('instance.key', key());

@@ -1,14 +1,19 @@
 // clients --> one port of several processes (killed and restarted one by one) --> sink
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openReadOnly } from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
 import { scaled } from '../rig/scale.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type LogLine, type Program } from './program.ts';
 
+const LAUNCHER = path.resolve(import.meta.dirname, '../../bin/rasket');
 const KILLS = scaled(2);
 const CLIENTS = 8;
 const TWO = { RASKET_NODE_PROCESSES: '2' };
@@ -17,6 +22,7 @@ interface Ready {
   pid: number;
   processes: { number: number; pid: number }[];
   restarts: number;
+  restart_failed?: string;
 }
 
 const readReady = ({ dataDir }: Program): Ready =>
@@ -62,7 +68,10 @@ async function readMetrics(url: string): Promise<string> {
 }
 
 /** Starts two processes and a sink that counts the arrivals of each email. */
-async function startTwo(onLog: (line: LogLine) => void = () => undefined) {
+async function startTwo({
+  onLog = () => undefined,
+  env = {},
+}: { onLog?: (line: LogLine) => void; env?: Record<string, string> } = {}) {
   const arrivals = new Map<string, number>();
   const sink = await startSink({
     keep: false,
@@ -72,7 +81,7 @@ async function startTwo(onLog: (line: LogLine) => void = () => undefined) {
     },
   });
   onTestFinished(() => sink.close());
-  const program = await installProgram(sink, onLog, { env: TWO });
+  const program = await installProgram(sink, onLog, { env: { ...TWO, ...env } });
   return { arrivals, program, url: await program.listening() };
 }
 
@@ -150,7 +159,7 @@ it.runIf(driver === 'pg')(
   { timeout: 240_000 },
   async () => {
     const lines: LogLine[] = [];
-    const { program, url } = await startTwo((line) => void lines.push(line));
+    const { program, url } = await startTwo({ onLog: (line) => void lines.push(line) });
     const supervisor = readReady(program).pid;
     const before = pids(program);
     const metrics = await readMetrics(url);
@@ -169,8 +178,11 @@ it.runIf(driver === 'pg')(
       agent.destroy();
     };
     const clients = Promise.all(Array.from({ length: CLIENTS }, (_, at) => client(at % 2 === 0)));
-    process.kill(supervisor, 'SIGUSR2');
-    await vi.waitFor(() => expect(readReady(program).restarts).toBe(1), { timeout: 120_000, interval: 50 });
+    const restart = spawn(LAUNCHER, ['restart'], { env: program.env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    restart.stdout.on('data', (part: Buffer) => (output += part.toString()));
+    expect(await once(restart, 'exit')).toEqual([0, null]);
+    expect(output).toBe('Restarted 2 processes.\n');
     isOver = true;
     await clients;
     expect(faults).toEqual([]);
@@ -182,3 +194,53 @@ it.runIf(driver === 'pg')(
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
   },
 );
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+// runs only with PostgreSQL, as above
+it.runIf(driver === 'pg')(
+  'a new process that cannot start leaves the others in place, and all end with their supervisor',
+  { timeout: 240_000 },
+  async () => {
+    const folder = scratchFolder('rasket-settings-');
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const file = path.join(folder, 'rasket.toml');
+    writeFileSync(file, '');
+    const { program, url } = await startTwo({ env: { RASKET_CONFIG: file } });
+    const before = pids(program);
+    writeFileSync(file, '[http]\nport = "none"\n');
+    const refused = spawnSync(LAUNCHER, ['restart'], { env: program.env, encoding: 'utf8' });
+    expect(refused).toMatchObject({ stdout: '', stderr: expect.stringContaining('http.port') });
+    expect(refused.status).not.toBe(0);
+    expect(readReady(program).restarts).toBe(0);
+    process.kill(readReady(program).pid, 'SIGUSR2');
+    await vi.waitFor(() => expect(readReady(program).restarts).toBe(1), { timeout: 60_000, interval: 50 });
+    expect(readReady(program).restart_failed).toBe('process 1 did not start with the present settings');
+    expect(pids(program)).toEqual(before);
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    await program.kill();
+    await vi.waitFor(() => expect(before.filter(isRunning)).toEqual([]), { timeout: 60_000, interval: 50 });
+    writeFileSync(file, '');
+    await program.start();
+    const started = pids(program);
+    await program.stop();
+    expect(started.filter(isRunning)).toEqual([]);
+  },
+);
+
+// runs only with PostgreSQL, as above
+it.runIf(driver === 'pg')('several processes whose port is taken end as one does, with its number', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { program } = await startTwo();
+  await program.stop();
+  await expect(program.start({ RASKET_HTTP_PORT: String(port) })).rejects.toThrow(`port ${port}`);
+});
