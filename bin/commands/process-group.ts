@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import type { Log } from '../../src/platform/log/index.ts';
-import { mergeMetrics, type ProcessMetrics } from '../../src/platform/meter/merge-metrics.ts';
+import type { ProcessMetrics } from '../../src/platform/meter/index.ts';
 import { isSingleFile } from '../../src/program-files/index.ts';
 import { EXIT } from '../../cli/output/command-process.ts';
 import { OperatorFault } from '../explain.ts';
@@ -27,10 +27,16 @@ const FAILED_STARTS_MAX = 5;
 /** A process that does not report its metrics within this time is left out. */
 const METRICS_MS_MAX = 3000;
 
+/** What a process has opened and does. */
+export interface Opened {
+  roles: readonly string[];
+  listeners: object;
+}
+
 /** Messages from a process to its supervisor. */
 type Report =
   | { kind: 'alive' }
-  | { kind: 'ready'; listeners: object }
+  | { kind: 'ready'; opened: Opened }
   | { kind: 'ask-metrics'; question: number }
   | { kind: 'metrics'; question: number; text: string };
 
@@ -59,7 +65,7 @@ export interface Membership {
   /** Returns the metrics of all processes. */
   readMetrics(): Promise<string>;
   /** Reports that all ports are open, and provides the metrics of this process from then on. */
-  ready(listeners: object, readOwnMetrics: () => Promise<string>): void;
+  ready(opened: Opened, readOwnMetrics: () => Promise<string>): void;
   /** Ends the link, after which nothing keeps the process running. */
   leave(): void;
 }
@@ -102,11 +108,13 @@ export function joinGroup(): Membership | undefined {
       const found = await all.promise;
       cancel();
       questions.delete(question);
+      // The supervisor needs none of it.
+      const { mergeMetrics } = await import('../../src/platform/meter/index.ts');
       return mergeMetrics(found.length > 0 ? found : [{ process: number, text: await readOwn() }]);
     },
-    ready(listeners, readOwnMetrics) {
+    ready(opened, readOwnMetrics) {
       readOwn = readOwnMetrics;
-      report({ kind: 'ready', listeners });
+      report({ kind: 'ready', opened });
     },
     leave() {
       clearInterval(alive);
@@ -137,7 +145,7 @@ function trackConnections({ process: child }: Worker): () => void {
   const send = child.send.bind(child) as (message: object, ...more: unknown[]) => boolean;
   child.send = (message: object, ...more: unknown[]): boolean => {
     const { act, seq } = message as ClusterMessage;
-    if (act === 'newconn' && seq !== undefined && more[0] != null) unconfirmed.set(seq, more[0] as Connection);
+    if (act === 'newconn' && seq !== undefined && more[0]) unconfirmed.set(seq, more[0] as Connection);
     return send(message, ...more);
   };
   child.on('internalMessage', ({ ack }: ClusterMessage) => {
@@ -153,7 +161,7 @@ interface Member {
   startedAt: number;
   heardAt: number;
   /** Undefined until the process is ready. */
-  listeners: object | undefined;
+  opened: Opened | undefined;
   ended: Promise<void>;
   hasEnded: boolean;
   /** Another process is about to take its place. */
@@ -161,9 +169,8 @@ interface Member {
 }
 
 /** What the supervisor shows of its processes. */
-export interface GroupState {
+export interface GroupState extends Opened {
   processes: { number: number; pid: number }[];
-  listeners: object;
   /** How often all processes were restarted, and the reason why the last time failed. */
   restarts: number;
   restart_failed?: string;
@@ -257,7 +264,7 @@ class ProcessGroup implements Group {
       worker,
       startedAt: now,
       heardAt: now,
-      listeners: undefined,
+      opened: undefined,
       ended: ended.promise,
       hasEnded: false,
       isBeingReplaced: false,
@@ -267,7 +274,7 @@ class ProcessGroup implements Group {
     worker.on('message', (report: Report) => {
       member.heardAt = performance.now();
       if (report.kind === 'ready') {
-        member.listeners = report.listeners;
+        member.opened = report.opened;
         this.#members.set(number, member);
         this.#failedStarts = 0;
         ready.resolve(true);
@@ -412,7 +419,8 @@ class ProcessGroup implements Group {
     const members = [...this.#members.values()].toSorted((one, other) => one.number - other.number);
     return {
       processes: members.map(({ number, worker }) => ({ number, pid: worker.process.pid ?? 0 })),
-      listeners: members[0]?.listeners ?? {},
+      roles: members[0]?.opened?.roles ?? [],
+      listeners: members[0]?.opened?.listeners ?? {},
       restarts: this.#restarts,
       ...(this.#restartFailure !== undefined && { restart_failed: this.#restartFailure }),
     };

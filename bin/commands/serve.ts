@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
+import type { App, Role } from '../../src/app.ts';
 import { systemClock, stopwatch } from '../../src/platform/clock.ts';
 import { measureLoopDelay } from '../../src/platform/loop-delay.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory.ts';
@@ -75,7 +75,6 @@ async function serveProcess(options: ServeOptions, membership: Membership | unde
   mustBeReal(dataDir);
   const config = readConfig(options, { isServing: true });
   becomeFolderOwner(dataDir);
-  const roles = options.roles ?? ROLES;
   const log = createLog({
     ...config.log,
     isForJournal: process.env.JOURNAL_STREAM !== undefined,
@@ -83,8 +82,10 @@ async function serveProcess(options: ServeOptions, membership: Membership | unde
   });
   const count = countProcesses(options.processes ?? config.node.processes, config);
   if (!membership) forgetDeadReady(dataDir);
-  if (!membership && count > 1)
-    return superviseProcesses({ count, config, dataDir, roles, log, version: options.version });
+  if (!membership && count > 1) return superviseProcesses({ count, config, dataDir, log, version: options.version });
+  // Loaded only now, because a supervisor runs nothing of the server.
+  const { ROLES, startApp } = await import('../../src/app.ts');
+  const roles = options.roles ?? ROLES;
   await waitForDatabase(config, log);
   const upgrade = { noBackup: options.backup === false };
   // A unit can name several folders; the first one is used.
@@ -125,7 +126,7 @@ async function serveAsMember(membership: Membership, parts: MemberParts): Promis
   const { app, stop, graceMs, roles, version } = parts;
   const listeners = listListeners(app);
   app.world.log.info({ pid: process.pid, version, roles, listeners }, 'process is ready');
-  membership.ready(listeners, app.world.meter.text);
+  membership.ready({ roles, listeners }, app.world.meter.text);
   const asked = Promise.race([
     stop.asked,
     membership.ending.then(async (reason): Promise<string> => {
@@ -140,20 +141,19 @@ interface SupervisorParts {
   count: number;
   config: Config;
   dataDir: string;
-  roles: readonly Role[];
   log: Log;
   version: string;
 }
 
 /** Runs several processes that share the ports, until a signal ends all of them. */
-async function superviseProcesses({ count, config, dataDir, roles, log, version }: SupervisorParts): Promise<void> {
+async function superviseProcesses({ count, config, dataDir, log, version }: SupervisorParts): Promise<void> {
   const graceMs = config.http.shutdown_seconds * 1000;
   const stopMs = graceMs + 2 * AFTER_GRACE_MS;
   const group = startGroup({
     count,
     log,
     graceMs,
-    onChange: (state) => writeReady(dataDir, { pid: process.pid, version, roles, ...state }),
+    onChange: (state) => writeReady(dataDir, { pid: process.pid, version, ...state }),
   });
   const manager = openServiceManager(process.env, { clock: systemClock, log });
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -167,7 +167,7 @@ async function superviseProcesses({ count, config, dataDir, roles, log, version 
   process.on('SIGUSR2', () => group.restart());
   if (await group.started) {
     outliveReaders();
-    const { listeners, processes } = group.state();
+    const { roles, listeners, processes } = group.state();
     log.info({ pid: process.pid, version, roles, listeners, processes, data: dataDir }, 'ready');
     manager.ready();
   }
