@@ -130,7 +130,13 @@ async function serveAsMember(membership: Membership, parts: MemberParts): Promis
   const asked = Promise.race([
     stop.asked,
     membership.ending.then(async (reason): Promise<string> => {
-      if (reason === 'replaced') await app.http?.drain(DRAIN_MS);
+      if (reason === 'replaced') {
+        app.world.log.info(
+          { drainMs: DRAIN_MS },
+          'another process takes over; open connections end with their next response',
+        );
+        await app.http?.drain(DRAIN_MS);
+      }
       return reason;
     }),
   ]);

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { openReadOnly } from '../../src/platform/db/index.ts';
@@ -61,6 +61,23 @@ function send(url: string, program: Program, { n, agent }: { n: number; agent: A
     });
     asking.on('error', reject).end(body);
   });
+}
+
+/** Sends a request on a connection that stays open, and returns the head of the response; undefined if there is none. */
+async function askOn(socket: Socket): Promise<string | undefined> {
+  if (socket.destroyed) return undefined;
+  const head = new Promise<string | undefined>((resolve) => {
+    let text = '';
+    socket.on('data', (part) => {
+      text += part.toString();
+      if (text.includes('\r\n\r\n')) resolve(text);
+    });
+    socket.once('close', () => resolve(undefined));
+  });
+  socket.write('GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: rasket-tests/1\r\n\r\n');
+  const response = await head;
+  socket.removeAllListeners('data').removeAllListeners('close');
+  return response;
 }
 
 async function readMetrics(url: string): Promise<string> {
@@ -159,7 +176,13 @@ it.runIf(driver === 'pg')(
   { timeout: 240_000 },
   async () => {
     const lines: LogLine[] = [];
-    const { program, url } = await startTwo({ onLog: (line) => void lines.push(line) });
+    const takenOver = Promise.withResolvers<void>();
+    const { program, url } = await startTwo({
+      onLog(line) {
+        lines.push(line);
+        if (line.msg.startsWith('another process takes over')) takenOver.resolve();
+      },
+    });
     const supervisor = readReady(program).pid;
     const before = pids(program);
     const metrics = await readMetrics(url);
@@ -178,10 +201,21 @@ it.runIf(driver === 'pg')(
       agent.destroy();
     };
     const clients = Promise.all(Array.from({ length: CLIENTS }, (_, at) => client(at % 2 === 0)));
+    // These connections have no request under way when their process is replaced.
+    const kept = Array.from({ length: 8 }, () =>
+      connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined),
+    );
+    onTestFinished(() => kept.forEach((socket) => void socket.destroy()));
+    for (const socket of kept) expect(await askOn(socket)).toMatch(/^HTTP\/1\.1 200 /);
     const restart = spawn(LAUNCHER, ['restart'], { env: program.env, stdio: ['ignore', 'pipe', 'inherit'] });
     let output = '';
     restart.stdout.on('data', (part: Buffer) => (output += part.toString()));
-    expect(await once(restart, 'exit')).toEqual([0, null]);
+    const ended = once(restart, 'exit');
+    await takenOver.promise;
+    const heads = await Promise.all(kept.map(askOn));
+    expect(heads.map((head) => head?.split('\r\n', 1)[0])).toEqual(kept.map(() => 'HTTP/1.1 200 OK'));
+    expect(heads.filter((head) => /^connection: close\r$/im.test(head ?? '')).length).toBeGreaterThan(0);
+    expect(await ended).toEqual([0, null]);
     expect(output).toBe('Restarted 2 processes.\n');
     isOver = true;
     await clients;
