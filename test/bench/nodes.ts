@@ -58,6 +58,40 @@ export async function benchNodes(bench: Bench): Promise<void> {
   });
 }
 
+/** Measures the same mail through one process, and through two that share its port on the same cores, in turn. */
+export async function benchProcesses(bench: Bench): Promise<void> {
+  const { url, stop } = await startPostgres({ settings: AS_IN_USE });
+  bench.stopLater(stop);
+  const loads = [await bench.helper('./load-process.ts'), await bench.helper('./load-process.ts')];
+  const sink = await bench.helper('./sink-process.ts');
+  const { port: sinkPort } = await askCounts(sink);
+  const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
+  const installed = await bench.appliance({ sinkPort, env });
+  const { dataDir, key } = installed;
+  await installed.stop();
+  const amount = bench.quick ? 400 : 4000;
+  const runs: Record<'1' | '2', Run[]> = { '1': [], '2': [] };
+  for (let round = 0; round < (bench.quick ? 1 : 5); round++) {
+    for (const processes of ['1', '2'] as const) {
+      const settings = { ...env, RASKET_NODE_PROCESSES: processes };
+      const appliance = await startAppliance({ dataDir, dns: bench.dns, sinkPort, env: settings, key });
+      bench.stopLater(appliance.kill);
+      await runOnce({ loads, sink, nodes: [appliance] }, amount / 4);
+      runs[processes].push(await runOnce({ loads, sink, nodes: [appliance] }, amount));
+      await appliance.stop();
+    }
+  }
+  const rates = (all: readonly Run[]): number[] => all.map(({ perSecond }) => perSecond);
+  bench.add({
+    name: 'two processes that share a port, 4 KB',
+    value: median(rates(runs['2'])),
+    unit: 'emails/s',
+    baseline: { name: 'one process', value: median(rates(runs['1'])) },
+    rounds: { value: rates(runs['2']), baseline: rates(runs['1']) },
+    target: { is: 'at least', value: 0.95, of: 'ratio' },
+  });
+}
+
 /** Creates a second data folder: nodes of one installation share the key and the blobs. */
 export function secondFolder(bench: Bench, { dataDir }: Appliance): string {
   const folder = bench.folder('second-node');

@@ -15,7 +15,7 @@ import { benchEngagement } from './engagement.ts';
 import { benchInbox } from './inbox.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
-import { benchNodes } from './nodes.ts';
+import { benchNodes, benchProcesses } from './nodes.ts';
 import { benchPostfix } from './postfix.ts';
 import { benchPostgres } from './postgres.ts';
 import { benchRedirect } from './redirect.ts';
@@ -53,6 +53,7 @@ const rows: Rows = {
   inbox: benchInbox,
   postgres: benchPostgres,
   nodes: benchNodes,
+  processes: benchProcesses,
   'woken-node': benchWokenNode,
   postfix: benchPostfix,
 };
