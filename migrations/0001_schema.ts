@@ -122,9 +122,16 @@ create table teams (
   page_intro text,
   page_goodbye text,
   -- JSON: how many marketing emails a contact gets at most in how many days; null without a limit.
-  marketing_cap text
+  marketing_cap text,
+  -- The public archive of broadcasts: whether there is one, whether search engines may list it, and the random part of its
+  -- address, which stays while the archive is off.
+  archive_enabled integer not null default 0,
+  archive_indexed integer not null default 0,
+  archive_token text
 );
 create unique index teams_slug_unique on teams (slug);
+-- Pages of the archive.
+create unique index teams_archive_token on teams (archive_token) where archive_token is not null;
 
 -- Teams that are to be deleted, and those that are being deleted. The row goes with the team.
 create table team_deletions (
@@ -1604,8 +1611,12 @@ create table broadcasts (
   -- 1 once rows of its report are removed by age, so that it does not have all recipients any more.
   report_removed integer not null default 0,
   -- 1 where its current content must be approved before it is sent.
-  require_review integer not null default 0
+  require_review integer not null default 0,
+  -- 1 where it is in the public archive of the team from its first email on.
+  archive integer not null default 0
 );
+-- The archive of a team, newest first.
+create index broadcasts_archived on broadcasts (team_id, started_at, id) where archive = 1 and recipients > 0;
 -- What is to be worked on, the longest due first.
 create index broadcasts_due on broadcasts (scheduled_at) where status in ('scheduled', 'queued', 'sending');
 -- What is removed by age: the report and the shared body of what has ended.

@@ -25,6 +25,10 @@ export function pausedInWords({ since, by }: NonNullable<Broadcast['paused']>): 
 export const resumedInWords = ({ id, held }: AnswerOf<'resumeBroadcast'>): string =>
   held === null ? `Resumed  ${id}` : `The pause of ${id} has ended. It is still on hold: ${heldInWords(held)}.`;
 
+/** Describes where a broadcast is published, or when it will be. */
+export const archivedInWords = ({ archive_url: url }: AnswerOf<'archiveBroadcast'>): string =>
+  url ?? 'It is in the archive once it has an email and the archive is on (rasket team update --archive).';
+
 /** Lists the counts above zero in a few words. */
 export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
   Object.entries(counts)

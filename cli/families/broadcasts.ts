@@ -1,5 +1,6 @@
 import {
   abTestInWords,
+  archivedInWords,
   broadcastProgressInWords,
   checklistInWords,
   countsInWords,
@@ -42,6 +43,7 @@ const fields: Fields<Broadcast> = {
   held: { value: ({ held }) => (held === null ? '' : `since ${held.since}: ${heldInWords(held)}`) },
   paused: { value: ({ paused }) => (paused === null ? '' : pausedInWords(paused)) },
   changed_by_app: 'Written by app',
+  archive: { label: 'In the archive', either: ['yes', ''] },
   excluded: 'Excluded',
   total: 'Members',
 };
@@ -63,7 +65,7 @@ export const broadcasts = withRemaining({
       },
     },
     columns: ['id', 'name', 'status', 'recipients', 'created_at'],
-    wide: ['changed_by_app', 'scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'held', 'paused'],
+    wide: ['changed_by_app', 'scheduled_at', 'sent_at', 'segment_id', 'topic_id', 'archive', 'held', 'paused'],
     asked: ['excluded', 'total', 'audience_id'],
   }),
   get: declareDetail('getBroadcast', {
@@ -91,6 +93,7 @@ export const broadcasts = withRemaining({
         label: 'Review',
         value: ({ review_status: status }) => (status === 'none' ? '' : status.replace('_', ' ')),
       },
+      archive_url: 'Archive page',
       excluded: { label: 'Excluded', shown: 'asked' },
       total: { label: 'Members', shown: 'asked' },
       segment_ids: { label: 'Segments', value: ({ segment_ids: ids }) => ids.join(', ') },
@@ -134,6 +137,8 @@ export const broadcasts = withRemaining({
       'local_time',
       'require_review',
       'review_status',
+      'archive',
+      'archive_url',
       'excluded',
       'total',
       'segment_id',
@@ -176,6 +181,14 @@ export const broadcasts = withRemaining({
       done: 'Resumed',
       describe: resumedInWords,
       hint: (answer) => (answer.held === null ? undefined : resumeIt(answer)),
+    }),
+    declareAction('archiveBroadcast', {
+      only: { when: ({ archive }: Broadcast) => !archive, says: 'only for a broadcast that is not in the archive' },
+      describe: archivedInWords,
+    }),
+    declareAction('unarchiveBroadcast', {
+      only: { when: ({ archive }: Broadcast) => archive, says: 'only for a broadcast in the archive' },
+      done: 'Withdrawn',
     }),
     declareAction('duplicateBroadcast'),
     declareAction('deleteBroadcast', { only: ONLY_DRAFTS }),

@@ -55,6 +55,9 @@ export const teams = withRemaining({
           cap &&
           `${cap.emails} ${cap.emails === 1 ? 'email' : 'emails'} in ${cap.days} ${cap.days === 1 ? 'day' : 'days'}`,
       },
+      archive_enabled: { label: 'Archive', either: ['on', 'off'] },
+      archive_indexed: { label: 'Archive in search engines', either: ['yes', 'no'] },
+      archive_url: 'Archive page',
       ai_assist_enabled: { either: ['on', 'off'] },
       'sending.sandbox_regions': 'In sandbox',
     },
@@ -77,6 +80,9 @@ export const teams = withRemaining({
       'page_intro',
       'page_goodbye',
       'marketing_cap',
+      'archive_enabled',
+      'archive_indexed',
+      'archive_url',
       'ai_assist_enabled',
       'sending.sandbox_regions',
       'created_at',
@@ -89,6 +95,13 @@ export const teams = withRemaining({
       done: 'Changed',
       describe: (team) => team.name,
       isShown: true,
+    }),
+    declareAction('renewArchive', {
+      destroys: {
+        says: 'end the current address of the archive and of all its pages permanently',
+        name: readIn('getTeam', (team) => team.name),
+      },
+      describe: (team) => team.archive_url ?? 'The archive is off. It has a new address when it is switched on.',
     }),
   ],
   elsewhere: { listTeams: true, createTeam: true, switchTeam: true },
@@ -105,6 +118,9 @@ export const ownTeams = declareFamily({
     asked: [
       'ai_assist_enabled',
       'accent_color',
+      'archive_enabled',
+      'archive_indexed',
+      'archive_url',
       'default_language',
       'language_property',
       'logo_url',

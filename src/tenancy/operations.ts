@@ -12,7 +12,7 @@ import { readPage, type OperationTable } from './access/index.ts';
 import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from './api-keys/index.ts';
 import { listAudit, listOperatorAudit } from './audit/index.ts';
 import { getLog, listLogs } from './logs/index.ts';
-import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from './teams/index.ts';
+import { foundTeam, getTeam, listOwnTeams, renewArchive, switchTeam, updateTeam } from './teams/index.ts';
 
 export const teams = {
   listTeams: (ctx, { query }) => listOwnTeams(ctx, readPage(query)),
@@ -20,6 +20,7 @@ export const teams = {
   switchTeam: (ctx, { path }) => switchTeam(ctx, path.team_id),
   getTeam: (ctx) => getTeam(ctx),
   updateTeam: (ctx, { body }) => updateTeam(ctx, body),
+  renewArchive: (ctx) => renewArchive(ctx),
 } satisfies OperationTable;
 
 export const apiKeys = {

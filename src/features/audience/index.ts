@@ -70,6 +70,7 @@ export {
   choiceToken,
   isPreferenceLink,
   openPreferenceLink,
+  isSampleLink,
   sampleLinks,
   withSampleLinks,
   type WayOut,

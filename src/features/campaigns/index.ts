@@ -20,6 +20,14 @@ export { reportEmailEvents } from './broadcast-recipients/report-events.ts';
  */
 export { listSubjects, readAbTest } from './broadcasts/ab-test.ts';
 export {
+  findArchivedBroadcast,
+  listArchive,
+  openArchive,
+  renderArchivedMail,
+  type Archive,
+  type ArchivedBroadcast,
+} from './broadcasts/archive.ts';
+export {
   countRecipients,
   hasGrown,
   listEarlier,

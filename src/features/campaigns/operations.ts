@@ -18,6 +18,7 @@ import {
 } from './broadcasts/read-broadcasts.ts';
 import { previewBroadcast } from './broadcasts/preview-broadcast.ts';
 import { listBroadcastReviews } from './broadcasts/reviews.ts';
+import { archiveBroadcast, unarchiveBroadcast } from './broadcasts/archive.ts';
 import { sendBroadcast } from './broadcasts/send-broadcast.ts';
 import { testBroadcast } from './sending/test-broadcast.ts';
 import { readIdempotency } from '../../mail/accept/index.ts';
@@ -40,6 +41,8 @@ export const broadcasts = {
   cancelBroadcast: (ctx, { path }) => thenFreeMail(ctx, cancelBroadcast(ctx, path.broadcast_id)),
   pauseBroadcast: (ctx, { path }) => pauseBroadcast(ctx, path.broadcast_id),
   resumeBroadcast: (ctx, { path }) => thenFreeMail(ctx, resumeBroadcast(ctx, path.broadcast_id)),
+  archiveBroadcast: (ctx, { path }) => archiveBroadcast(ctx, path.broadcast_id),
+  unarchiveBroadcast: (ctx, { path }) => unarchiveBroadcast(ctx, path.broadcast_id),
   duplicateBroadcast: (ctx, { path, body }) => duplicateBroadcast(ctx, path.broadcast_id, body),
   listBroadcastRecipients: (ctx, { path, query }) =>
     listBroadcastRecipients(ctx, path.broadcast_id, query, readPage(query)),

@@ -385,6 +385,9 @@ async function finish({ store, deletion, counts }: Removal): Promise<void> {
       page_intro: null,
       page_goodbye: null,
       marketing_cap: null,
+      archive_enabled: 0,
+      archive_indexed: 0,
+      archive_token: null,
     });
   });
 }

@@ -49,6 +49,12 @@ export const privatePageHeaders = (policy: string): Record<string, string> => ({
   'x-robots-tag': 'noindex, nofollow, noarchive',
 });
 
+/** Returns the headers of a page that search engines may list. */
+export function allowIndexing(headers: Record<string, string>): Record<string, string> {
+  const { 'x-robots-tag': _, ...others } = headers;
+  return others;
+}
+
 /** Limit for an address to return to after signing in, which also becomes part of the provider's address. */
 export const NEXT_CHARS_MAX = 2000;
 

@@ -25,6 +25,7 @@ export {
   type DeletionRow,
 } from './deletions.store.ts';
 export {
+  buildArchiveUrl,
   getTeam,
   presentTeam,
   presentTeams,
@@ -32,6 +33,7 @@ export {
   keepPlaceholderAddress,
   listOwnTeams,
   readMarketingCap,
+  renewArchive,
   switchTeam,
   updateTeam,
   type MarketingCap,
@@ -39,6 +41,7 @@ export {
 export {
   findNamedTeam,
   findTeam,
+  findTeamOfArchive,
   countByPlan,
   hasOneTeam,
   listTeams,

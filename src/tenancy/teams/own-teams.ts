@@ -12,10 +12,12 @@ import {
   listUserTeams,
   changeTeam,
   setMissingAddress,
+  setMissingArchiveToken,
   type TeamColumns,
   type TeamRow,
 } from './teams.store.ts';
 import { planNamed, type Config } from '../../platform/config/index.ts';
+import { randomSecret } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store.ts';
 
 const OWNED_MAX = 20;
@@ -65,7 +67,7 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
     await insertMember(tx, { id: store.ids.uuid(), ...membership });
     const row = await findTeam(tx, teamId);
     if (!row) throw new Error('team row missing after insert');
-    return presentTeam({ config: store.config, db: tx }, row);
+    return presentTeam({ config: store.config, origin: store.origin, db: tx }, row);
   });
 }
 
@@ -113,16 +115,37 @@ export async function updateTeam(ctx: Ctx, input: UpdateTeamRequest): Promise<Te
   if (input.marketing_cap !== undefined) {
     change.marketing_cap = input.marketing_cap && JSON.stringify(input.marketing_cap);
   }
+  if (input.archive_enabled !== undefined) change.archive_enabled = input.archive_enabled ? 1 : 0;
+  if (input.archive_indexed !== undefined) change.archive_indexed = input.archive_indexed ? 1 : 0;
   const onlyWithAddress = name !== undefined && address === undefined;
-  const isChanged = await changeTeam(ctx.store.db, ctx.teamId, change, { onlyWithAddress });
-  if (!isChanged && onlyWithAddress) {
-    throw refuse('validation_error', {
-      status: 422,
-      say: 'This team has no postal address yet; send postal_address together with sender_name.',
-    });
-  }
+  await ctx.store.db.tx(async (tx) => {
+    if (input.archive_enabled === true) await setMissingArchiveToken(tx, ctx.teamId, newArchiveToken());
+    const isChanged = await changeTeam(tx, ctx.teamId, change, { onlyWithAddress });
+    if (!isChanged && onlyWithAddress) {
+      throw refuse('validation_error', {
+        status: 422,
+        say: 'This team has no postal address yet; send postal_address together with sender_name.',
+      });
+    }
+  });
   return getTeam(ctx);
 }
+
+const ARCHIVE_TOKEN_BYTES = 16;
+
+const newArchiveToken = (): string => randomSecret(ARCHIVE_TOKEN_BYTES).toString('base64url');
+
+/** Gives the archive of a team a new address; the old one ends. */
+export async function renewArchive(ctx: Ctx): Promise<TeamObject> {
+  await changeTeam(ctx.store.db, ctx.teamId, { archive_token: newArchiveToken() });
+  return getTeam(ctx);
+}
+
+/** Returns the address of the public archive of a team; null while it is off. */
+export const buildArchiveUrl = (
+  origin: string,
+  { archive_enabled: isEnabled, archive_token: token }: Pick<TeamRow, 'archive_enabled' | 'archive_token'>,
+): string | null => (isEnabled === 1 && token !== null ? `${origin}/archive/${token}` : null);
 
 /** The largest number of marketing emails for a contact within a number of days. */
 export interface MarketingCap {
@@ -166,12 +189,12 @@ export async function getTeam(ctx: Ctx): Promise<TeamObject> {
 }
 
 /** Presents teams in their order. */
-export async function presentTeams({ config, db }: Presenting, rows: readonly TeamRow[]): Promise<TeamObject[]> {
+export async function presentTeams(presenting: Presenting, rows: readonly TeamRow[]): Promise<TeamObject[]> {
   const sso = await loadSso(
-    db,
+    presenting.db,
     rows.map(({ id }) => id),
   );
-  return rows.map((row) => present(config, row, sso.get(row.id) ?? null));
+  return rows.map((row) => present(presenting, row, sso.get(row.id) ?? null));
 }
 
 export async function presentTeam(store: Presenting, row: TeamRow): Promise<TeamObject> {
@@ -181,7 +204,7 @@ export async function presentTeam(store: Presenting, row: TeamRow): Promise<Team
 }
 
 /** The database may be a transaction. */
-type Presenting = Pick<Store, 'config'> & { db: Executor };
+type Presenting = Pick<Store, 'config' | 'origin'> & { db: Executor };
 
 async function loadSso(db: Executor, teamIds: readonly string[]): Promise<Map<string, TeamObject['sso']>> {
   const connections = await listConnections(db, teamIds);
@@ -206,7 +229,7 @@ async function loadSso(db: Executor, teamIds: readonly string[]): Promise<Map<st
   );
 }
 
-function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObject {
+function present({ config, origin }: Presenting, row: TeamRow, sso: TeamObject['sso']): TeamObject {
   return {
     object: 'team',
     id: row.id,
@@ -227,6 +250,9 @@ function present(config: Config, row: TeamRow, sso: TeamObject['sso']): TeamObje
     page_intro: row.page_intro,
     page_goodbye: row.page_goodbye,
     marketing_cap: readMarketingCap(row),
+    archive_enabled: row.archive_enabled === 1,
+    archive_indexed: row.archive_indexed === 1,
+    archive_url: buildArchiveUrl(origin(), row),
     ai_assist_enabled: row.ai_assist_enabled === 1,
     sso,
     sending: {

@@ -40,6 +40,12 @@ export interface TeamRow {
   page_goodbye: string | null;
   /** JSON of the largest number of marketing emails for a contact; null without a limit. */
   marketing_cap: string | null;
+  /** 1 if the team has a public archive of broadcasts. */
+  archive_enabled: number;
+  /** 1 if search engines may list the archive. */
+  archive_indexed: number;
+  /** The random part of the address of the archive; null until the archive is first switched on. */
+  archive_token: string | null;
 }
 
 /** The columns of a new team; the others are set later. */
@@ -113,6 +119,10 @@ export async function listUserTeams(
 export const findTeam = (db: Executor, id: string): Promise<TeamRow | undefined> =>
   db.get<TeamRow>('select * from teams where id = ?', [id]);
 
+/** Uses one query for addresses that never existed, were renewed or are off, so that their responses take the same time. */
+export const findTeamOfArchive = (db: Executor, token: string): Promise<TeamRow | undefined> =>
+  db.get<TeamRow>('select * from teams where archive_token = ? and archive_enabled = 1', [token]);
+
 export async function suspendedAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const among = uuidsIn(db.dialect, 'id', ids);
@@ -136,6 +146,11 @@ export type TeamColumns = Partial<Omit<TeamRow, 'id' | 'created_at'>>;
 /** Gives a team a postal address unless it has one. */
 export async function setMissingAddress(db: Executor, id: string, address: string): Promise<void> {
   await db.run('update teams set postal_address = ? where id = ? and postal_address is null', [address, id]);
+}
+
+/** Gives the archive of a team an address unless it has one. */
+export async function setMissingArchiveToken(db: Executor, id: string, token: string): Promise<void> {
+  await db.run('update teams set archive_token = ? where id = ? and archive_token is null', [token, id]);
 }
 
 /**

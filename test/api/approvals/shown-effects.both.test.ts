@@ -258,20 +258,34 @@ describe('the objects that a call names by their ids', () => {
 
 it('the approval of a broadcast shows how it is sent, and is refused when that has changed since', async () => {
   const ab = { subjects: ['Another subject'], test_percent: 20, wait_minutes: 60 };
-  const draft = await stage.desk.make({ rate_per_minute: 7, ab });
+  const draft = await stage.desk.make({ rate_per_minute: 7, ab, archive: true });
   const id = await held('POST', `/broadcasts/${draft}/send`);
   const options = [
     { name: 'rate_per_minute', value: '7' },
     { name: 'ab.test_percent', value: '20' },
     { name: 'ab.wait_minutes', value: '60' },
+    { name: 'archive', value: 'true' },
   ];
   expect((await stage.fetchApproval(id)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
   expect(await openPage(id)).toContain('rate_per_minute: 7 / ab.test_percent: 20 / ab.wait_minutes: 60');
   expect(await stage.printAtTerminal('get', id)).toContain('Options: rate_per_minute: 7 / ab.test_percent: 20');
-  const created = await held('POST', '/broadcasts', { ...stage.desk.draft, rate_per_minute: 7, ab, send: true });
+  const created = await held('POST', '/broadcasts', { ...stage.desk.draft, rate_per_minute: 7, ab, archive: true, send: true });
   expect((await stage.fetchApproval(created)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
   expect((await stage.desk.call('PATCH', `/broadcasts/${draft}`, { rate_per_minute: 9000 })).status).toBe(200);
   expect((await stage.approve(id)).status).toBe(422);
+});
+
+it('the approval to publish a broadcast in the archive shows its text, and publishes it', async () => {
+  const draft = await stage.desk.make({});
+  const id = await held('POST', `/broadcasts/${draft}/archive`);
+  const { subject, html } = stage.desk.draft;
+  expect((await stage.fetchApproval(id)).content).toMatchObject({
+    audience: null,
+    messages: [{ kind: 'broadcast', subjects: [subject], html, options: [{ name: 'archive', value: 'true' }] }],
+  });
+  expect(await stage.desk.get(draft)).toMatchObject({ archive: false });
+  expect((await stage.approve(id)).status).toBe(200);
+  expect(await stage.desk.get(draft)).toMatchObject({ archive: true });
 });
 
 it('the approval of a share link shows the reply address and the files of the email', async () => {

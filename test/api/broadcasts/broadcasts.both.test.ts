@@ -62,6 +62,8 @@ describe('POST /broadcasts', () => {
       },
       require_review: false,
       review_status: 'none',
+      archive: false,
+      archive_url: null,
       local_time: false,
       ab: null,
       next_at: null,
@@ -167,6 +169,7 @@ describe('GET /broadcasts', () => {
       recipients: 0,
       excluded: 0,
       total: null,
+      archive: false,
       held: null,
       paused: null,
     });

@@ -34,6 +34,9 @@ it('a new team has the default plan and a full-access key that works at once', a
     page_intro: null,
     page_goodbye: null,
     marketing_cap: null,
+    archive_enabled: 0,
+    archive_indexed: 0,
+    archive_token: null,
     admin_emails: null,
   });
   const { body } = await scene.api('GET', '/api-keys', { key: made.apiKey });

@@ -71,6 +71,10 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
   VIEW_IN_BROWSER_URL: `${origin}/view/${SAMPLE_TOKEN}`,
 });
 
+/** Reports whether an address is a link of a preview or a test. */
+export const isSampleLink = (address: string): boolean =>
+  ['unsubscribe', 'preferences', 'confirm', 'view'].some((page) => address.endsWith(`/${page}/${SAMPLE_TOKEN}`));
+
 /** Returns the link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(buildLink('confirmation', mail), createLinkKeys(store))}`;

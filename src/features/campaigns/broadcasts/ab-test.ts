@@ -28,7 +28,7 @@ export interface Decision {
 export const readAbTest = ({ ab_test: test }: Pick<BroadcastRow, 'ab_test'>): AbTest | undefined =>
   test === null ? undefined : (JSON.parse(test) as AbTest);
 
-export const readDecision = ({ ab_decision: decision }: BroadcastRow): Decision | undefined =>
+export const readDecision = ({ ab_decision: decision }: Pick<BroadcastRow, 'ab_decision'>): Decision | undefined =>
   decision === null ? undefined : (JSON.parse(decision) as Decision);
 
 /** Returns all subjects of a broadcast, its own first. */

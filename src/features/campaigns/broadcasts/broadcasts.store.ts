@@ -152,6 +152,8 @@ export interface BroadcastContent {
   ab_test: string | null;
   /** 1 if its content must be approved before it is sent. */
   require_review: number;
+  /** 1 if it is in the public archive of the team from its first email on. */
+  archive: number;
 }
 
 /** Values that are fixed when the broadcast is sent. */
@@ -241,6 +243,7 @@ const CONTENT = [
   'local_time',
   'ab_test',
   'require_review',
+  'archive',
 ] as const;
 const NEW = [
   'id',
@@ -269,6 +272,7 @@ const LISTED = [
   'recipients',
   'excluded',
   'total',
+  'archive',
   'held_reason',
   'held_since',
   'held_detail',

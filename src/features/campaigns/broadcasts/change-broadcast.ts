@@ -83,6 +83,7 @@ function readNewContent(input: CreateBroadcastRequest): BroadcastContent {
     local_time: input.local_time === true ? 1 : 0,
     ab_test: input.ab ? JSON.stringify(input.ab) : null,
     require_review: input.require_review === true ? 1 : 0,
+    archive: input.archive === true ? 1 : 0,
   };
 }
 
@@ -118,6 +119,7 @@ function readChangedContent(before: BroadcastContent, input: UpdateBroadcastRequ
     local_time: input.local_time === undefined ? before.local_time : Number(input.local_time),
     ab_test: input.ab === undefined ? before.ab_test : input.ab && JSON.stringify(input.ab),
     require_review: input.require_review === undefined ? before.require_review : Number(input.require_review),
+    archive: input.archive === undefined ? before.archive : Number(input.archive),
   };
   if (changed.ab_test !== null && changed.local_time === 1) throw notTogether();
   return changed;
@@ -357,6 +359,8 @@ export async function duplicateBroadcast(ctx: Ctx, id: string, { remaining = fal
     ...row,
     name,
     not_received_from: remaining ? JSON.stringify(earlier) : row.not_received_from,
+    // The archive would list the same email twice.
+    archive: remaining ? 0 : row.archive,
   });
   const copy = {
     ...draft,

@@ -53,6 +53,17 @@ export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroad
   return { object: 'broadcast_preview' as const, ...mail };
 }
 
+/** A reader who is no contact, so that each variable shows its default or its fallback. */
+export const NO_CONTACT: MergedContact = { email: '', first_name: null, last_name: null, properties: null };
+
+/** Renders the mail as readers who are no contacts see it: with defaults, fallbacks and sample links. */
+export async function renderForAnybody(store: Store, row: BroadcastRow): Promise<RenderedMail> {
+  const around = await loadSurroundings(store.db, row);
+  const content = await loadContent(store, row);
+  const unfilled = { ...content, sender: row.sender, subject: row.subject, around, given: {} };
+  return fillIn({ store, teamId: row.team_id }, unfilled, NO_CONTACT);
+}
+
 /** Renders the mail that a contact, named by id or address, would get; only the unsubscribe links are samples. */
 export async function renderMail(team: Ctx, row: BroadcastRow, contactName: string | undefined): Promise<RenderedMail> {
   const { db } = team.store;
@@ -116,7 +127,7 @@ interface Unfilled extends Content {
 }
 
 async function fillIn(
-  { store, teamId }: Ctx,
+  { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
   { sender, subject: written, around, given, ...content }: Unfilled,
   { email, first_name, last_name, properties }: MergedContact,
 ): Promise<RenderedMail> {
@@ -157,12 +168,14 @@ interface Content {
 }
 
 async function loadContent({ db }: Store, row: BroadcastRow): Promise<Content> {
+  const template = row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
   if (row.body_id === null) {
-    const source = await loadSource(db, row);
+    // The body of a broadcast is removed by age; the version of its template that was sent stays.
+    const sent = template && { html: template.html, text: template.text, template };
+    const source = sent ?? (await loadSource(db, row));
     return { bodies: undefined, source, template: source?.template };
   }
   const fixed = await findSharedBody(db, row.body_id);
-  const template = row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
   return { bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null }, source: undefined, template };
 }
 

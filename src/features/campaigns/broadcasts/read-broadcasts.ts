@@ -36,6 +36,7 @@ import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts
 import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
+import { findArchiveUrl } from './archive.ts';
 import { loadReviewStatus } from './reviews.ts';
 import { contactZones } from './send-time.ts';
 import type { UtmParameters } from '../../../protocol/utm.ts';
@@ -118,6 +119,7 @@ function presentBroadcastItem(row: ListedBroadcast) {
     recipients: row.recipients,
     excluded: row.excluded,
     total: row.total,
+    archive: row.archive === 1,
     held: presentHeld(row),
     paused: presentPause(row),
   };
@@ -238,6 +240,7 @@ export async function getBroadcast(ctx: Ctx, id: string) {
   return {
     ...presentBroadcast(row, (await loadBroadcastCounts(db, [id])).get(id)),
     review_status: await loadReviewStatus(db, row),
+    archive_url: await findArchiveUrl(ctx, row),
     ab: await presentAbTest(db, row),
   };
 }

@@ -58,7 +58,9 @@ import {
 } from '../../inbox/start.ts';
 import { fetchAttachments } from '../../../mail/accept/index.ts';
 
-const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast']);
+const OF_BROADCASTS = new Set(['sendBroadcast', 'testBroadcast', 'resumeBroadcast', 'archiveBroadcast']);
+/** Operations on a broadcast that send nothing to its audience. */
+const WITHOUT_AUDIENCE = new Set(['testBroadcast', 'archiveBroadcast']);
 const OF_AUTOMATIONS = new Set(['createAutomation', 'updateAutomation']);
 /** Operations that start or continue runs of an automation, which they do not change. */
 const OF_RUNS = new Set(['createAutomationRun', 'retryAutomationRun', 'skipAutomationStep', 'retryAutomationRuns']);
@@ -367,7 +369,12 @@ async function showBroadcast(showing: Showing): Promise<void> {
       html: row.html ?? fixed?.html ?? null,
       text: row.text ?? fixed?.text ?? null,
       template: row.template_id,
-      options: listOptions({ ...row, local_time: row.local_time === 1, ab: readAbTest(row) }),
+      options: listOptions({
+        ...row,
+        local_time: row.local_time === 1,
+        ab: readAbTest(row),
+        archive: row.archive === 1 || call.operationId === 'archiveBroadcast',
+      }),
       fallbacks: {
         ...Object.fromEntries(fixed?.fallbacks ?? []),
         ...(await fallbacksUsed(
@@ -378,19 +385,23 @@ async function showBroadcast(showing: Showing): Promise<void> {
       },
     }),
   );
-  if (call.operationId === 'testBroadcast') return;
+  if (WITHOUT_AUDIENCE.has(call.operationId)) return;
   await showAudience(showing, row);
 }
 
 /** Lists how a broadcast is sent, which nobody sees in its text or its recipients. */
-function listOptions(broadcast: Pick<CreateBroadcastRequest, 'rate_per_minute' | 'pool' | 'local_time' | 'ab'>) {
-  const { rate_per_minute: rate, pool, local_time: isLocal, ab } = broadcast;
+function listOptions(
+  broadcast: Pick<CreateBroadcastRequest, 'rate_per_minute' | 'pool' | 'local_time' | 'ab' | 'archive'>,
+) {
+  const { rate_per_minute: rate, pool, local_time: isLocal, ab, archive } = broadcast;
   const options: Readonly<Record<string, unknown>> = {
     rate_per_minute: rate,
     pool,
     local_time: isLocal ? true : null,
     'ab.test_percent': ab?.test_percent,
     'ab.wait_minutes': ab?.wait_minutes,
+    // Anyone can then read the email in the public archive.
+    archive: archive ? true : null,
   };
   return Object.entries(options).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ name, value: String(value) }],

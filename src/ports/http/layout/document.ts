@@ -1,9 +1,17 @@
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { createHash } from 'node:crypto';
 
-export const documentStart = (title: string, style: string, language = 'en'): string => `<!doctype html>
+/** Tells search engines to leave a page out. */
+const NOT_INDEXED = '<meta name="robots" content="noindex, nofollow">';
+
+export const documentStart = (
+  title: string,
+  style: string,
+  language = 'en',
+  isIndexed = false,
+): string => `<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><meta name="robots" content="noindex, nofollow">
+<meta name="color-scheme" content="light dark">${isIndexed ? '' : NOT_INDEXED}
 <title>${escapeHtml(title)}</title><style>${style}</style></head>
 <body>`;
 
@@ -11,8 +19,13 @@ export const documentEnd = `</body></html>
 `;
 
 /** Renders a page around its content; `content` is HTML already. */
-export const renderDocument = (title: string, content: string, style: string, language = 'en'): string =>
-  documentStart(title, style, language) + content + documentEnd;
+export const renderDocument = (
+  title: string,
+  content: string,
+  style: string,
+  language = 'en',
+  isIndexed = false,
+): string => documentStart(title, style, language, isIndexed) + content + documentEnd;
 
 /** Isolates text of other people, because it may run in either direction. */
 export const bdi = (text: string): string => `<bdi>${escapeHtml(text)}</bdi>`;

@@ -19,12 +19,15 @@ const BRAND_STYLE = `.brand{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-ite
 `;
 
 /** Returns the style of a team's pages. Texts in its color stay readable on every ground, and on its buttons. */
-export function buildPageStyle({ accent_color: color, logo_url: logo, page_headline: headline }: PageLook): string {
+export function buildPageStyle(
+  { accent_color: color, logo_url: logo, page_headline: headline }: PageLook,
+  base = formStyle,
+): string {
   const brand = logo === null && headline === null ? '' : BRAND_STYLE;
-  if (color === null) return formStyle + brand;
+  if (color === null) return base + brand;
   const light = makeReadable(color, LIGHT_GROUND);
   const dark = makeReadable(color, DARK_CARD);
-  return `${formStyle}${brand}:root{--accent:${light}}
+  return `${base}${brand}:root{--accent:${light}}
 @media (prefers-color-scheme:dark){:root{--accent:${dark}}}
 button:not(.second){background:${color};color:${chooseTextColor(color)}}
 `;

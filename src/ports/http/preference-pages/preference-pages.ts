@@ -19,8 +19,9 @@ import {
 import { readViewedContent, readViewedEmail } from '../../../features/sharing/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
 import { createClientAddress } from '../client-address.ts';
-import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
+import { bucketOfAddress, createRateLimit, type RateState } from '../rate-limit.ts';
 import { renderEmail, renderedOnce, renderViewPage, sharePageHeaders } from '../share-page/index.ts';
+import { answerArchive } from './archive-pages.ts';
 import { readForm } from './read-form.ts';
 import { createSignUpPages, redirectTo, renderClosed } from './sign-up-pages.ts';
 import {
@@ -39,7 +40,7 @@ import {
 } from './render.ts';
 
 /** Path of a link. The token ends at a query, because some mail programs append one to the URL. */
-const FORM = /^\/(unsubscribe|preferences|confirm|view|subscribe)\/([^?]*?)\/?(?:\?|$)/;
+const FORM = /^\/(unsubscribe|preferences|confirm|view|subscribe|archive)\/([^?]*?)\/?(?:\?|$)/;
 type PageName = 'unsubscribe' | 'preferences' | 'confirm';
 
 /** The links that each page takes. */
@@ -74,7 +75,9 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const answered =
       name === 'subscribe'
         ? signUpPages.answer(request, { target: token, client: bucketOfAddress(clientAddress(request)) })
-        : answerRequest(request, name as PageName | 'view', token);
+        : name === 'archive'
+          ? showArchive(request, token)
+          : answerRequest(request, name as PageName | 'view', token);
     void answered
       .catch((error: unknown) => renderFailure(world, error, { page: name, language: preferredLanguage(request) }))
       .then(({ status, html, headers }) => {
@@ -91,16 +94,12 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const { method = '' } = request;
     const preferred = readAcceptLanguage(request.headers['accept-language']);
     const language = preferred ?? 'en';
-    const methods = name === 'view' ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'POST'];
-    if (!methods.includes(method)) {
-      return { status: 405, ...withHeaders(renderMethodRefused(language), { allow: methods.join(', ') }) };
-    }
+    const methods = name === 'view' ? READING : [...READING, 'POST'];
+    if (!methods.includes(method)) return refuseMethod(preferred, methods);
     const opened = openPreferenceLink(world, token);
     const link = opened && KINDS[name].includes(opened.kind) ? opened : undefined;
     const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
-    if (!rate.allowed) {
-      return { status: 429, ...withHeaders(renderBusy(language), { 'retry-after': String(rate.retryAfterSeconds) }) };
-    }
+    if (!rate.allowed) return refuseRate(preferred, rate);
     if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, ...renderSample(language) };
     if (!link) return { status: 404, ...renderNoLink(language) };
     if (name === 'view') return showEmail(link, { language, url: request.url ?? '' });
@@ -110,6 +109,16 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     const form = await readForm(request);
     if (!form) return { status: 413, ...renderTooLarge(language) };
     return applyChange(page, form);
+  }
+
+  /** Shows the archive of a team. Its readers have no link of their own, so the limit is that of their address. */
+  async function showArchive(request: IncomingMessage, target: string): Promise<Answer> {
+    const { method = '', url = '' } = request;
+    const preferred = readAcceptLanguage(request.headers['accept-language']);
+    if (!READING.includes(method)) return refuseMethod(preferred, READING);
+    const rate = await rateLimit.take(bucketOfAddress(clientAddress(request)));
+    if (!rate.allowed) return refuseRate(preferred, rate);
+    return answerArchive(world, { target, query: new URLSearchParams(/\?(.*)$/.exec(url)?.[1]), preferred });
   }
 
   /** Shows the email that contains a link. It is rendered as for a share link, and reading it records nothing. */
@@ -177,6 +186,18 @@ export function createPreferencePages(world: World): (request: IncomingMessage, 
     return { status: 200, ...RENDER[name]({ ...preferences, language, action, choices, done }) };
   }
 }
+
+const READING: readonly string[] = ['GET', 'HEAD'];
+
+const refuseMethod = (language: Language | undefined, allowed: readonly string[]): Answer => ({
+  status: 405,
+  ...withHeaders(renderMethodRefused(language ?? 'en'), { allow: allowed.join(', ') }),
+});
+
+const refuseRate = (language: Language | undefined, { retryAfterSeconds }: RateState): Answer => ({
+  status: 429,
+  ...withHeaders(renderBusy(language ?? 'en'), { 'retry-after': String(retryAfterSeconds) }),
+});
 
 const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
 

@@ -12,7 +12,7 @@ import {
 import type { TeamRow } from '../../../tenancy/teams/index.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { bdi, formStyle, renderDocument, hashStyle } from '../layout/index.ts';
-import { privatePageHeaders } from '../page.ts';
+import { allowIndexing, privatePageHeaders } from '../page.ts';
 import { buildPageStyle, readImageSource, renderBrand, renderWords } from './look.ts';
 
 /** A page with the headers that it needs. */
@@ -57,6 +57,8 @@ interface PageFrame {
   redirectsTo?: string | null;
   /** The inline script of the page, which may call this server. */
   script?: string | undefined;
+  /** Search engines may list the page. */
+  isIndexed?: boolean;
 }
 
 /** Returns what the pages of a team have around their content. */
@@ -69,10 +71,14 @@ export const frameTeamPage = (team: TeamRow, language: Language): PageFrame => (
 
 /** Renders a page. `main` and what `around` has are HTML already. */
 export function renderPage({ title, language }: Titled, main: string, around: PageFrame = {}): RenderedPage {
-  const { style = formStyle, header = '', footer = '' } = around;
+  const { style = formStyle, header = '', footer = '', isIndexed = false } = around;
   const content = `${header}<main><h1>${bdi(title)}</h1>
 ${main}</main>${footer === '' ? '' : `\n<footer>${footer}</footer>`}`;
-  return { html: renderDocument(title, content, style, language), headers: buildHeaders(style, around) };
+  const headers = buildHeaders(style, around);
+  return {
+    html: renderDocument(title, content, style, language, isIndexed),
+    headers: isIndexed ? allowIndexing(headers) : headers,
+  };
 }
 
 /** The change that was just made, which the page reports first; undefined for a GET. */
@@ -250,7 +256,7 @@ function renderTopic({ id, name, description, subscription }: TopicPreference): 
 
 export const senderName = ({ team }: Pick<Preferences, 'team'>): string => team.sender_name ?? team.name;
 
-function renderFooter(team: TeamRow, language: Language): string {
+export function renderFooter(team: TeamRow, language: Language): string {
   const { postal_address: postal } = team;
   const lines = postal === null ? [] : formatPostalLines(JSON.parse(postal) as PostalAddress, language);
   return `<address>${[senderName({ team }), ...lines].map(bdi).join('<br>')}</address>`;

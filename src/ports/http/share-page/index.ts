@@ -8,6 +8,7 @@ export {
   renderEmail,
   renderedOnce,
   renderViewPage,
+  wordsFor,
   type RenderedEmail,
   renderContent,
   bytesInWords,

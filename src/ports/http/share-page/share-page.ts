@@ -353,15 +353,10 @@ function renderLink(link: string, isLive: boolean): string {
     : `<a href="${escapeHtml(url.href)}" target="_blank" rel="noopener noreferrer">${shown}</a>`;
 }
 
-/** Renders the page on which a recipient sees an email in a browser, in the language of the recipient. */
-export function renderViewPage({
-  email,
-  content,
-  withRemoteImages,
-  language,
-}: Omit<SharePage, 'email'> & { email: ViewedEmail; language: Language }): Buffer {
+/** Returns the texts around the content of an email that readers without an account see, in their language. */
+export function wordsFor(language: Language): ContentWords {
   const texts = READER_TEXTS[language];
-  const words: ContentWords = {
+  return {
     gone: texts.emailGone,
     imagesHidden: texts.imagesHidden,
     showImages: texts.showImages,
@@ -371,6 +366,17 @@ export function renderViewPage({
     plainText: texts.plainTextVersion,
     frame: texts.emailContent,
   };
+}
+
+/** Renders the page on which a recipient sees an email in a browser, in the language of the recipient. */
+export function renderViewPage({
+  email,
+  content,
+  withRemoteImages,
+  language,
+}: Omit<SharePage, 'email'> & { email: ViewedEmail; language: Language }): Buffer {
+  const texts = READER_TEXTS[language];
+  const words = wordsFor(language);
   const subject = email.subject.trim() === '' ? texts.emailContent : email.subject;
   const parts: (string | Buffer)[] = [
     `${documentStart(subject, readingStyle, language)}<header><h1>${bdi(subject)}</h1><p class="quiet">${bdi(email.from)}</p></header>
@@ -402,12 +408,12 @@ export const renderBusyPage = (): string =>
     readingStyle,
   );
 
-/** Returns the policy of the page and of the frame inside it. */
-const framePolicy = (withRemoteImages: boolean): string =>
+/** Returns the policy of the page and of the frame inside it. The page may load one image of its own. */
+const framePolicy = (withRemoteImages: boolean, ownImage = ''): string =>
   [
     "default-src 'none'",
     "style-src 'unsafe-inline'",
-    `img-src data:${withRemoteImages ? ' https: http:' : ''}`,
+    `img-src data:${ownImage === '' ? '' : ` ${ownImage}`}${withRemoteImages ? ' https: http:' : ''}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
@@ -417,7 +423,7 @@ const framePolicy = (withRemoteImages: boolean): string =>
  * confines the email: it allows inline styles, and its `default-src` blocks everything else. The reader can only allow
  * images. The token is in the URL, so the URL must not be stored or passed on either.
  */
-export const sharePageHeaders = (withRemoteImages: boolean): Record<string, string> => ({
-  ...privatePageHeaders(framePolicy(withRemoteImages)),
+export const sharePageHeaders = (withRemoteImages: boolean, ownImage = ''): Record<string, string> => ({
+  ...privatePageHeaders(framePolicy(withRemoteImages, ownImage)),
   vary: 'accept',
 });
