@@ -87,7 +87,7 @@ it('an action keeps the key that people know, because changing this list moves a
     automations list: c create, u update, s stop, d duplicate, n enrol, w why, p dry-run, f retry-failed, o share, b unshare, e delete
     billing: c change, p checkout, o portal
     breakers list: e release
-    broadcasts list: c create, u update, s send, n cancel, z pause, m resume, d duplicate, e delete, i checklist, p preview, o share, b unshare, t test, v checks
+    broadcasts list: c create, u update, s send, n cancel, z pause, m resume, a archive, w unarchive, d duplicate, e delete, i checklist, p preview, o share, b unshare, t test, v checks
     tls: w renew
     contacts imports: i import
     contact-properties list: c create, u update, d delete
@@ -127,7 +127,7 @@ it('an action keeps the key that people know, because changing this list moves a
     shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email
     sso: u set, a add-domain, v verify-domain, m remove-domain, d remove
     suppressions list: a add, e remove
-    team: u update
+    team: u update, w renew-archive
     templates list: c create, u update, p publish, d duplicate, o share, b unshare, e delete
     topics list: c create, u update, d delete
     webhooks events: e replay

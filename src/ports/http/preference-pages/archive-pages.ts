@@ -124,8 +124,9 @@ async function showBroadcast(world: World, page: OnePage): Promise<Answer | unde
 const NO_IMAGES: ReadonlyMap<string, string> = new Map();
 
 /** The logo is part of the page, not a card of its own. */
-const ARCHIVE_STYLE = `header.brand{background:none;border:0;border-radius:0;padding:0}
-.when{margin:0;color:var(--quiet)}
+const ARCHIVE_STYLE = `header.brand{background:none;border:0;border-radius:0;padding:0;margin:0 0 1rem}
+h1{margin:0}
+.when{margin:0 0 1rem;color:var(--quiet)}
 nav{margin:0 0 1rem}
 address{font-style:normal}
 `;
@@ -143,8 +144,8 @@ function renderBroadcast(
   const shown = { ...content, links: links.filter((link) => !isSampleLink(link)) };
   const parts: (string | Buffer)[] = [
     `${documentStart(subject, style, language, isIndexed)}${renderBrand(team, senderName({ team }))}<nav><a href="/archive/${token}">${escapeHtml(texts.allNewsletters)}</a></nav>
-<header><h1 lang="${team.default_language}">${bdi(subject)}</h1><p class="when">${bdi(senderName({ team }))} · ${renderDate(startedAt, language)}</p></header>
-<main>`,
+<main><h1 lang="${team.default_language}">${bdi(subject)}</h1><p class="when">${bdi(senderName({ team }))} · ${renderDate(startedAt, language)}</p>
+`,
     ...renderContent(shown, withRemoteImages, wordsFor(language)),
     `</main>
 <footer>${renderFooter(team, language)}</footer>${documentEnd}`,
