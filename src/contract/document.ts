@@ -254,7 +254,7 @@ export function resolveRef<T extends object>(document: OpenApiDocument, value: T
  * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
  * - `starts_mail`: may send mail to one person who is not in the call as its recipient, through an automation, a
  *   confirmation or a link, or changes what mail to this person contains.
- * - `starts_mailing`: the same for any number of people.
+ * - `starts_mailing`: the same for any number of people, or shows a mail to everybody.
  * - `sends_broadcast`: sends mail to a segment.
  */
 export type Effect =
