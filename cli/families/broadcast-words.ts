@@ -1,3 +1,4 @@
+import type { Advice } from '../client/index.ts';
 import { adviseFor, type AnswerOf, type ItemIn } from './family.ts';
 
 export type Broadcast = ItemIn<'listBroadcasts' | 'getBroadcast'>;
@@ -25,9 +26,18 @@ export function pausedInWords({ since, by }: NonNullable<Broadcast['paused']>): 
 export const resumedInWords = ({ id, held }: AnswerOf<'resumeBroadcast'>): string =>
   held === null ? `Resumed  ${id}` : `The pause of ${id} has ended. It is still on hold: ${heldInWords(held)}.`;
 
-/** Describes where a broadcast is published, or when it will be. */
-export const archivedInWords = ({ archive_url: url }: AnswerOf<'archiveBroadcast'>): string =>
-  url ?? 'It is in the archive once it has an email and the archive is on (rasket team update --archive).';
+/** Returns the address of a broadcast in the archive; its id if it has no page yet. */
+export const archivedInWords = ({ id, archive_url: url }: AnswerOf<'archiveBroadcast'>): string =>
+  url ?? `Archived  ${id}`;
+
+/** Explains when a broadcast of the archive has a page. */
+export const adviseArchive = ({ archive_url: url }: AnswerOf<'archiveBroadcast'>): Advice =>
+  url === null
+    ? {
+        words: 'Its page appears with its first email, if the archive of the team is on. Switch it on with',
+        command: ['updateTeam', '--archive'],
+      }
+    : { words: 'Anyone with this link can open the page.' };
 
 /** Lists the counts above zero in a few words. */
 export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>

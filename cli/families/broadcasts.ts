@@ -1,5 +1,6 @@
 import {
   abTestInWords,
+  adviseArchive,
   archivedInWords,
   broadcastProgressInWords,
   checklistInWords,
@@ -185,6 +186,8 @@ export const broadcasts = withRemaining({
     declareAction('archiveBroadcast', {
       only: { when: ({ archive }: Broadcast) => !archive, says: 'only for a broadcast that is not in the archive' },
       describe: archivedInWords,
+      print: ({ id, archive_url: url }) => url ?? id,
+      hint: adviseArchive,
     }),
     declareAction('unarchiveBroadcast', {
       only: { when: ({ archive }: Broadcast) => archive, says: 'only for a broadcast in the archive' },

@@ -56,7 +56,7 @@ export const teams = withRemaining({
           `${cap.emails} ${cap.emails === 1 ? 'email' : 'emails'} in ${cap.days} ${cap.days === 1 ? 'day' : 'days'}`,
       },
       archive_enabled: { label: 'Archive', either: ['on', 'off'] },
-      archive_indexed: { label: 'Archive in search engines', either: ['yes', 'no'] },
+      archive_indexed: { label: 'In search engines', either: ['yes', ''] },
       archive_url: 'Archive page',
       ai_assist_enabled: { either: ['on', 'off'] },
       'sending.sandbox_regions': 'In sandbox',

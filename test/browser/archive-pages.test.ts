@@ -31,7 +31,7 @@ describePeers('the public archive in a real browser', ['chromium'], () => {
     const logo = await scene.api('POST', '/images', { key: campaign.team.key, body: buildPng(160, 48), headers });
     const look = { logo_url: logo.body.url, accent_color: '#7a1fa2', page_headline: 'Tea, every month' };
     const { body } = await campaign.call('PATCH', '/team', { archive_enabled: true, ...look });
-    address = new URL(body.archive_url as string).pathname;
+    address = new URL((body as { archive_url: string }).archive_url).pathname;
     outside = await startOutside();
     browser = await startChromium({ evilHost: EVIL_HOST, outsidePort: outside.port });
   });

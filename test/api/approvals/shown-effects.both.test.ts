@@ -269,7 +269,13 @@ it('the approval of a broadcast shows how it is sent, and is refused when that h
   expect((await stage.fetchApproval(id)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
   expect(await openPage(id)).toContain('rate_per_minute: 7 / ab.test_percent: 20 / ab.wait_minutes: 60');
   expect(await stage.printAtTerminal('get', id)).toContain('Options: rate_per_minute: 7 / ab.test_percent: 20');
-  const created = await held('POST', '/broadcasts', { ...stage.desk.draft, rate_per_minute: 7, ab, archive: true, send: true });
+  const created = await held('POST', '/broadcasts', {
+    ...stage.desk.draft,
+    rate_per_minute: 7,
+    ab,
+    archive: true,
+    send: true,
+  });
   expect((await stage.fetchApproval(created)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
   expect((await stage.desk.call('PATCH', `/broadcasts/${draft}`, { rate_per_minute: 9000 })).status).toBe(200);
   expect((await stage.approve(id)).status).toBe(422);

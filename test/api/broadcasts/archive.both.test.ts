@@ -25,6 +25,14 @@ describe('the public archive of broadcasts', () => {
     contactId: string;
   }
 
+  /** Changes something of the archive, and returns its address. */
+  async function readAddress(changing: ReturnType<Campaign['call']>): Promise<string> {
+    return ((await changing).body as { archive_url: string }).archive_url;
+  }
+
+  const switchOn = (campaign: Campaign): Promise<string> =>
+    readAddress(campaign.call('PATCH', '/team', { archive_enabled: true }));
+
   /** A team with an archive and one contact. */
   async function archiveIn(): Promise<Archive> {
     const campaign = await campaignIn(scene);
@@ -32,8 +40,8 @@ describe('the public archive of broadcasts', () => {
       email: 'ada@one.example',
       first_name: 'Adalbertina',
     });
-    const { body } = await campaign.call('PATCH', '/team', { archive_enabled: true });
-    return { ...campaign, address: new URL(body.archive_url).pathname, contactId };
+    const url = await switchOn(campaign);
+    return { ...campaign, address: new URL(url).pathname, contactId };
   }
 
   async function publish(campaign: Campaign, subject: string, more: object = {}): Promise<string> {
@@ -60,7 +68,7 @@ describe('the public archive of broadcasts', () => {
     const silent = await publish(campaign, 'Silent', { archive: undefined });
     expect(await campaign.get(said)).toMatchObject({ archive: true, archive_url: null });
     expect(await campaign.get(silent)).toMatchObject({ archive: false, archive_url: null });
-    const { archive_url: url } = (await campaign.call('PATCH', '/team', { archive_enabled: true })).body;
+    const url = await switchOn(campaign);
     expect(url).toMatch(/^http:\/\/[^/]+\/archive\/[\w-]{22}$/);
     const list = await visit(scene, url);
     expect(list.html).toContain('<h1><bdi>Newsletters from Example Ltd</bdi></h1>');
@@ -181,12 +189,12 @@ describe('the public archive of broadcasts', () => {
     expect((await campaign.call('PATCH', `/broadcasts/${id}`, { archive: false })).status).toBe(200);
     expect(await campaign.get(id)).toMatchObject({ archive: false });
     expect((await campaign.call('PATCH', `/broadcasts/${id}`, { archive: true, subject: 'Written' })).status).toBe(200);
-    const copy = (await campaign.call('POST', `/broadcasts/${id}/duplicate`)).body.id as string;
+    const copy = await campaign.make(`/broadcasts/${id}/duplicate`, {});
     expect(await campaign.get(copy)).toMatchObject({ archive: true });
     await campaign.call('POST', `/broadcasts/${id}/send`);
     await scene.settled();
     expect(await listed(campaign)).toEqual(['Written']);
-    const remaining = (await campaign.call('POST', `/broadcasts/${id}/duplicate`, { remaining: true })).body.id;
+    const remaining = await campaign.make(`/broadcasts/${id}/duplicate`, { remaining: true });
     expect(await campaign.get(remaining)).toMatchObject({ archive: false });
   });
 
@@ -217,9 +225,9 @@ describe('the public archive of broadcasts', () => {
     await campaign.call('PATCH', '/team', { archive_enabled: false });
     await isNone(address, `${address}/${id}`);
     expect(await campaign.read('/team')).toMatchObject({ archive_url: null });
-    const again = (await campaign.call('PATCH', '/team', { archive_enabled: true })).body.archive_url;
+    const again = await switchOn(campaign);
     expect(again).toBe(scene.url + address);
-    const renewed = (await campaign.call('POST', '/team/archive/renew')).body.archive_url as string;
+    const renewed = await readAddress(campaign.call('POST', '/team/archive/renew'));
     expect(renewed).not.toBe(again);
     await isNone(address, `${address}/${id}`);
     expect((await visit(scene, `${renewed}/${id}`)).status).toBe(200);
