@@ -32,7 +32,7 @@ export const archivedInWords = ({ id, archive_url: url }: AnswerOf<'archiveBroad
 
 /** Explains when a broadcast of the archive has a page. */
 export const adviseArchive = ({ archive_url: url }: AnswerOf<'archiveBroadcast'>): Advice =>
-  url === null
+  url === undefined
     ? {
         words: 'Its page appears with its first email, if the archive of the team is on. Switch it on with',
         command: ['updateTeam', '--archive'],

@@ -63,7 +63,6 @@ describe('POST /broadcasts', () => {
       require_review: false,
       review_status: 'none',
       archive: false,
-      archive_url: null,
       local_time: false,
       ab: null,
       next_at: null,

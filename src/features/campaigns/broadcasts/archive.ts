@@ -40,15 +40,14 @@ async function setArchive(ctx: Ctx, id: string, archive: boolean) {
     await saveArchive(tx, id, { archive, draft: before.status === 'draft' ? draft : undefined });
     return { ...before, archive: Number(archive) };
   });
-  return { object: 'broadcast' as const, id, archive, archive_url: await findArchiveUrl(ctx, row) };
+  return { object: 'broadcast' as const, id, archive, ...(await presentArchiveUrl(ctx, row)) };
 }
 
-/** Returns the address of a broadcast in the public archive; null if it has no page there. */
-export async function findArchiveUrl({ store, teamId }: Ctx, row: BroadcastRow): Promise<string | null> {
-  if (!isPublished(row)) return null;
-  const team = await findTeam(store.db, teamId);
+/** Presents the address of a broadcast in the public archive, which is absent if it has no page there. */
+export async function presentArchiveUrl({ store, teamId }: Ctx, row: BroadcastRow): Promise<{ archive_url?: string }> {
+  const team = isPublished(row) ? await findTeam(store.db, teamId) : undefined;
   const url = team ? buildArchiveUrl(store.origin(), team) : null;
-  return url === null ? null : `${url}/${row.id}`;
+  return url === null ? {} : { archive_url: `${url}/${row.id}` };
 }
 
 /**

@@ -36,7 +36,7 @@ import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts
 import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
-import { findArchiveUrl } from './archive.ts';
+import { presentArchiveUrl } from './archive.ts';
 import { loadReviewStatus } from './reviews.ts';
 import { contactZones } from './send-time.ts';
 import type { UtmParameters } from '../../../protocol/utm.ts';
@@ -240,7 +240,7 @@ export async function getBroadcast(ctx: Ctx, id: string) {
   return {
     ...presentBroadcast(row, (await loadBroadcastCounts(db, [id])).get(id)),
     review_status: await loadReviewStatus(db, row),
-    archive_url: await findArchiveUrl(ctx, row),
+    ...(await presentArchiveUrl(ctx, row)),
     ab: await presentAbTest(db, row),
   };
 }
