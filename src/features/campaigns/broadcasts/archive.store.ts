@@ -1,10 +1,13 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { BroadcastRow } from './broadcasts.store.ts';
 
-/** A broadcast in a list of the archive; its bodies are left out. */
-export type ArchivedRow = Pick<BroadcastRow, 'id' | 'subject' | 'ab_test' | 'ab_decision' | 'fallbacks' | 'started_at'>;
+/** A broadcast of the archive without what its author wrote into its bodies. */
+export type ArchivedRow = Pick<
+  BroadcastRow,
+  'id' | 'subject' | 'ab_test' | 'ab_decision' | 'fallbacks' | 'started_at' | 'body_id'
+>;
 
-const COLUMNS = 'id, subject, ab_test, ab_decision, fallbacks, started_at';
+const COLUMNS = 'id, subject, ab_test, ab_decision, fallbacks, started_at, body_id';
 
 /** Selects the broadcasts of the archive. Emails exist only after a review and after the start of sending. */
 const IS_PUBLISHED = 'archive = 1 and recipients > 0';
@@ -13,8 +16,11 @@ export const isPublished = ({ archive, recipients }: Pick<BroadcastRow, 'archive
   archive === 1 && recipients > 0;
 
 /** Finds a broadcast of the archive of a team; one that is in no archive is not found. */
-export const findPublished = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
-  db.get<BroadcastRow>(`select * from broadcasts where team_id = ? and id = ? and ${IS_PUBLISHED}`, [teamId, id]);
+export const findPublished = (db: Executor, teamId: string, id: string): Promise<ArchivedRow | undefined> =>
+  db.get<ArchivedRow>(`select ${COLUMNS} from broadcasts where team_id = ? and id = ? and ${IS_PUBLISHED}`, [
+    teamId,
+    id,
+  ]);
 
 /** The place in the archive next to which a page begins. */
 export interface ArchiveEdge {

@@ -13,7 +13,7 @@ import {
   type ArchivedRow,
   type ArchiveEdge,
 } from './archive.store.ts';
-import { lockBroadcast, type BroadcastRow } from './broadcasts.store.ts';
+import { findBroadcast, lockBroadcast, type BroadcastRow } from './broadcasts.store.ts';
 import { readFallbacks } from './freeze-broadcast.ts';
 import { mailFor, mergedMail } from './merge-values.ts';
 import { NO_CONTACT, renderForAnybody } from './preview-broadcast.ts';
@@ -94,6 +94,7 @@ export async function listArchive(
   const isNewer = before !== undefined;
   const edge: ArchiveEdge | undefined = from && { id: from.id, startedAt: readStart(from), isNewer };
   const rows = await listPublished(db, team.id, { edge, limit: PAGE + 1 });
+  if (edge && rows.length === 0) return undefined;
   const hasMore = rows.length > PAGE;
   const shown = isNewer && hasMore ? rows.slice(1) : rows.slice(0, PAGE);
   const properties = await declaredProperties(db, team.id);
@@ -130,7 +131,7 @@ export async function findArchivedBroadcast(
   { db }: Store,
   team: TeamRow,
   id: string,
-): Promise<(ArchivedBroadcast & { row: BroadcastRow; contentKey: string }) | undefined> {
+): Promise<(ArchivedBroadcast & { contentKey: string }) | undefined> {
   const row = await findPublished(db, team.id, id);
   if (!row) return undefined;
   const properties = await declaredProperties(db, team.id);
@@ -138,7 +139,6 @@ export async function findArchivedBroadcast(
     id: row.id,
     subject: composeSubject(row, { team, properties }),
     startedAt: readStart(row),
-    row,
     // The body is fixed when a broadcast is sent; once it is removed by age, the mail is composed from what was written.
     contentKey: `${row.id} ${row.body_id ?? ''}`,
   };
@@ -147,8 +147,11 @@ export async function findArchivedBroadcast(
 /** Renders the bodies of a broadcast for its page, without the links of any recipient. */
 export async function renderArchivedMail(
   store: Store,
-  row: BroadcastRow,
+  team: TeamRow,
+  id: string,
 ): Promise<{ html: string | null; text: string | null }> {
+  const row = await findBroadcast(store.db, team.id, id);
+  if (!row) throw notFound('Broadcast');
   const { html, text } = await renderForAnybody(store, row);
   return {
     html: html === null ? null : withSampleLinks(store, html),

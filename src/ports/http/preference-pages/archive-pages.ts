@@ -103,7 +103,7 @@ async function showBroadcast(world: World, page: OnePage): Promise<Answer | unde
   if (!found) return undefined;
   // Anyone can request it, so one rendering is made at a time.
   const rendering = renderedOnce(world, { id: `archive ${found.contentKey}`, isLarge: true }, async () => {
-    const mail = await renderArchivedMail(world, found.row);
+    const mail = await renderArchivedMail(world, team, found.id);
     return renderEmail({ ...mail, images: NO_IMAGES }, world.texts);
   });
   if (!rendering) return { status: 503, ...renderBusy(language) };
