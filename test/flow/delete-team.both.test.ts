@@ -182,6 +182,8 @@ describe('the deletion of a team', () => {
     const team = await billed.team('Billed Ltd');
     await givePlan(billed, team, 'pro');
     const { db } = billed.app.world;
+    const open = "update teams set archive_enabled = 1, archive_indexed = 1, archive_token = 'token' where id = ?";
+    await db.run(open, [team.id]);
     const run = () => billed.app.jobs.find(({ name }) => name === 'delete-teams')?.run(new AbortController().signal);
     const rows = async (table: string) =>
       (await db.all(`select team_id from ${table} where team_id = ?`, [team.id])).length;
@@ -192,6 +194,10 @@ describe('the deletion of a team', () => {
       billed.clock.advance(DAY);
     }
     expect(await rows('team_plans')).toBeGreaterThan(0);
+    const kept = await db.get('select archive_enabled, archive_indexed, archive_token from teams where id = ?', [
+      team.id,
+    ]);
+    expect(kept).toEqual({ archive_enabled: 0, archive_indexed: 0, archive_token: null });
     expect(await rows('invoices')).toBe(0);
     until(billed, '2026-12-02T00:00:00Z');
     await closed(billed);

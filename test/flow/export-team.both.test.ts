@@ -52,6 +52,7 @@ describe('the export of a team', () => {
     const exported = readdirSync(path.join(folder, 'rows')).map((file) => path.basename(file, '.ndjson'));
     expect(expected.filter((name) => !files.has(name) && !exported.includes(name))).toEqual([]);
     expect(exported).toEqual(expect.arrayContaining(['teams', 'users', 'invoices', 'contents', 'emails']));
+    expect(readLines(folder, 'teams')).toMatchObject([{ archive_enabled: 0, archive_indexed: 0, archive_token: null }]);
     expect(readLines(folder, 'emails').find(({ id }) => id === emailId)).toMatchObject({
       subject: 'Hi',
       to_list: ['x@one.example'],
