@@ -429,7 +429,7 @@ describe('a preference link', () => {
   });
 });
 
-it('a preference link has its own rate limit, while invalid links share that of their network address', async () => {
+it('a preference link has its own rate limit, while invalid links and archives share that of their network address', async () => {
   await using own = await startScene({ roles: ['http'], ratePerSecond: 3 });
   const team = await own.team();
   const [one, two] = await Promise.all(
@@ -445,6 +445,9 @@ it('a preference link has its own rate limit, while invalid links share that of 
     return all;
   };
   expect(await statuses('/unsubscribe/x')).toEqual([404, 404, 404, 429]);
+  expect((await visit(own, '/archive/x')).status).toBe(429);
+  own.clock.advance(1000);
+  expect(await statuses('/archive/x')).toEqual([404, 404, 404, 429]);
   expect(await statuses(one?.unsubscribe ?? '')).toEqual([200, 200, 200, 429]);
   expect(await statuses(two?.unsubscribe ?? '')).toEqual([200, 200, 200, 429]);
   const refused = await visit(own, two?.unsubscribe ?? '', { body: ONE_CLICK });
