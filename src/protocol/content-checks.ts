@@ -341,7 +341,7 @@ function checkUnsubscribe(content: CheckedContent): ContentCheck {
   }
   if (!address || showsAddress(content, address)) return passed('unsubscribe', 'The body says how to unsubscribe.');
   const message =
-    'The body has its own unsubscribe link, so no footer is added, but does not show the postal address; add {{{POSTAL_ADDRESS}}}.';
+    'The body does not show the postal address, which is added at its end; to choose the place, add {{{POSTAL_ADDRESS}}}.';
   return { name: 'unsubscribe', status: 'warn', message, details: [] };
 }
 

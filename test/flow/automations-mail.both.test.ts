@@ -5,6 +5,7 @@ import { claimDeliveries } from '../../src/mail/queue/claim.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { POSTAL_ADDRESS } from './campaign.ts';
 import { HOUR } from './mail.ts';
 import { engagements, follow, publishTracking, readMail, sendHtml } from './reader.ts';
 
@@ -30,6 +31,7 @@ describe('when an email of a run is claimed,', () => {
   async function waiting(leave: (has: Supplies, call: ReturnType<typeof desk>, contact: string) => Promise<unknown>) {
     const has = await supply(scene);
     const call = desk(scene, has);
+    await call('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     const { id: contact } = await call('POST', '/contacts', { email: 'tempfail@one.example' });
     await call('PATCH', `/contacts/${contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
     const graph = line(start, thanks(has, { topic_id: has.topic }));

@@ -190,6 +190,31 @@ describe('an email of an automation', () => {
     expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
   });
 
+  it('waits while the team has no postal address when it is marketing mail, and then contains the address', async () => {
+    const { id } = await publish({ html: '<p>Come back</p> <a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
+    const marketing = await at.automate(sends(id));
+    const { id: plain } = await publish({ subject: 'Receipt', html: '<p>Receipt</p>' });
+    await at.automate(sends(plain));
+    const { raw } = await arrivedOnce();
+    expect(raw).toContain('Subject: Receipt');
+    const reason = 'The team has no postal address, which marketing mail must contain; set it with PATCH /team.';
+    expect(await at.run(marketing)).toMatchObject({
+      status: 'running',
+      by: { m: { status: 'waiting', output: { reason } } },
+    });
+    const { steps } = await at.must('POST', `/automations/${marketing}/dry-run`, { contact_id: has.contact });
+    expect(steps).toMatchObject([{ key: 'start' }, { outcome: 'sends', stream: 'marketing', reason }]);
+    await nameTeam();
+    scene.clock.advance(5 * MINUTE);
+    await scene.settled();
+    expect(scene.sink.messages).toHaveLength(2);
+    const mail = await PostalMime.parse(String(scene.sink.messages[1]?.data));
+    expect(mail.html).toMatch(/leave<\/a><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>.*<\/p><\/div>/);
+    expect(mail.html?.match(/\/unsubscribe\//g)).toHaveLength(1);
+    expect(mail.text?.match(/1 Mail Street/g)).toHaveLength(1);
+    expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
+  });
+
   it('uses the values of the step rather than those of the contact', async () => {
     await at.must('PATCH', `/contacts/${has.contact}`, { properties: { plan: 'pro', seats: 3 } });
     const { id } = await publish({
@@ -224,19 +249,10 @@ describe('a warning', () => {
     const graph = { steps: [start, sends(id)], connections: [{ from: 'start', to: 'm' }] };
     const made = await at.must('POST', '/automations', { name: 'A', ...graph });
     const none =
-      'The step m sends marketing mail, but the team has no postal address to show in it; set postal_address.';
+      'The step m sends marketing mail, and waits with it until the team has a postal address; set it with PATCH /team.';
     expect(made).toEqual({ object: 'automation', id: made.id, warnings: [none] });
     await nameTeam();
     const enabled = await at.must('PATCH', `/automations/${made.id}`, { status: 'enabled' });
-    expect(enabled.warnings).toEqual([
-      expect.stringMatching(
-        /^The step m sends a template that has its own unsubscribe link, .*\{\{\{POSTAL_ADDRESS\}\}\}/,
-      ),
-    ]);
-    const { id: right } = await publish({
-      html: '<a href="{{{UNSUBSCRIBE_URL}}}">leave</a> {{{POSTAL_ADDRESS}}}',
-    });
-    const mended = { steps: [start, sends(right)], connections: graph.connections };
-    expect(await at.must('PATCH', `/automations/${made.id}`, mended)).toEqual({ object: 'automation', id: made.id });
+    expect(enabled).toEqual({ object: 'automation', id: made.id });
   });
 });

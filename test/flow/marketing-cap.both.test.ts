@@ -6,7 +6,7 @@ import { supply } from '../api/automations/graph.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { arrived, desk, mail } from './automations-desk.ts';
-import { campaignIn } from './campaign.ts';
+import { campaignIn, POSTAL_ADDRESS } from './campaign.ts';
 import { HOUR, SECOND } from './mail.ts';
 
 describe('with a limit of marketing emails for each contact,', () => {
@@ -62,7 +62,7 @@ describe('with a limit of marketing emails for each contact,', () => {
   it('an email of an automation is skipped with the reason, and transactional mail is sent and not counted', async () => {
     const has = await supply(scene);
     const { must, automate, send, run } = desk(scene, has);
-    await must('PATCH', '/team', { marketing_cap: { emails: 1, days: 1 } });
+    await must('PATCH', '/team', { marketing_cap: { emails: 1, days: 1 }, postal_address: POSTAL_ADDRESS });
     const step = (key: string, stream: string) => mail(key, has, { PRODUCT: 'Tea' }, { subject: key, stream });
     const id = await automate(
       step('receipt', 'transactional'),

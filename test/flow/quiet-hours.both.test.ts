@@ -4,7 +4,7 @@ import { waitingOfBroadcast } from '../../src/mail/queue/index.ts';
 import { supply } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { arrived, desk, mail } from './automations-desk.ts';
-import { campaignIn, type Campaign } from './campaign.ts';
+import { campaignIn, POSTAL_ADDRESS, type Campaign } from './campaign.ts';
 import { HOUR, MINUTE } from './mail.ts';
 
 // 20:30 in Berlin, 14:30 in New York, and the hours are quiet from 21:00 to 08:00.
@@ -169,6 +169,7 @@ describe('mail with a topic that has quiet hours', () => {
   it('mail with a topic that has quiet hours of an automation waits, and the run and a dry run show why', async () => {
     const has = await supply(scene);
     const { must, automate, send, run } = desk(scene, has);
+    await must('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     await must('PATCH', `/topics/${has.topic}`, { quiet_hours: { from: '00:00', to: '23:59' } });
     await must('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
     const variables = { PRODUCT: 'Tea' };

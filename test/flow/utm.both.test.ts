@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { line, start, step, supply } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { desk } from './automations-desk.ts';
-import { campaignIn } from './campaign.ts';
+import { campaignIn, POSTAL_ADDRESS } from './campaign.ts';
 import { MINUTE } from './mail.ts';
 import { follow, letReadingsSettle, publishTracking, readMail } from './reader.ts';
 
@@ -66,6 +66,7 @@ describe('utm_ parameters', () => {
   it('utm_ parameters of a step are added to the mail of the template, with the name of the automation as the campaign', async () => {
     const has = await supply(scene);
     const { must, call, send } = desk(scene, has);
+    await must('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     const from = (await must('GET', `/templates/${has.template}`)).from;
     const { id: template } = await must('POST', '/templates', { name: 'T', subject: 'S', html: HTML, from });
     await must('POST', `/templates/${template}/publish`);

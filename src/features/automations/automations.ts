@@ -1,5 +1,5 @@
 import type { Store } from '../../platform/store.ts';
-import type { BodyOf, QueryOf, PostalAddress } from '../../contract/index.ts';
+import type { BodyOf, QueryOf } from '../../contract/index.ts';
 import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal.ts';
 import { readAppName, type Ctx } from '../../tenancy/access/index.ts';
@@ -36,8 +36,7 @@ import {
 import { checkConfigs, checkNames, findExits, type ExitEvent, type Trigger } from './check-steps.ts';
 import { Faults, readGraph, inGraphOrder, isOneOf, isRecord, listed, STREAMS, type Graph, type Step } from './graph.ts';
 import { isoTime } from '../../platform/clock.ts';
-import { showsAddress } from '../../protocol/content-checks.ts';
-import { composeStepBodies, countChars, fallbacksIn, isTeamKey } from '../campaigns/index.ts';
+import { composeStepBodies, countChars, fallbacksIn } from '../campaigns/index.ts';
 import { findTeam } from '../../tenancy/teams/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
 
@@ -402,8 +401,8 @@ const objectIn = (json: string | null | undefined): Record<string, unknown> | nu
   json === null || json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);
 
 /**
- * Lists steps that are valid and probably not intended: marketing mail without a postal address. Steps that the checks
- * of the graph refuse are not listed.
+ * Lists steps that are valid and probably not intended: marketing mail of a team without a postal address, and an
+ * unsubscribe link in transactional mail. Steps that the checks of the graph refuse are not listed.
  */
 async function warnOfSteps(store: Store, teamId: string, graph: string): Promise<string[]> {
   try {
@@ -420,7 +419,6 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
   if (!team) throw new Error('team row missing while its automation is checked');
   const properties = await declaredProperties(db, teamId);
   const fallbacks = fallbacksIn(properties, team);
-  const address = team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress);
   const warnings: string[] = [];
   for (const { key, type, config } of steps) {
     const { template, topic_id: topic, stream } = config;
@@ -430,7 +428,7 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
     const source = { ...found.content, template: found.content };
     const topicId = typeof topic === 'string' ? topic : null;
     // A template may have megabytes, so it is composed outside of the event loop and of the transaction.
-    const { bodies, isMarketing, hasLink } = await texts.run(
+    const { isMarketing, hasLink } = await texts.run(
       { teamId, chars: countChars(found.content), task: composeStepBodies, isPatient: true },
       [
         source,
@@ -442,17 +440,9 @@ async function findWarnings({ db, texts }: Store, teamId: string, { steps }: Gra
     if (stream === 'transactional' && hasLink) {
       warnings.push(`${step} is transactional, but its template has an unsubscribe link, which does not apply to it.`);
     }
-    if (!isMarketing) continue;
-    if (address === null) {
-      warnings.push(
-        `${step} sends marketing mail, but the team has no postal address to show in it; set postal_address.`,
-      );
-      continue;
-    }
-    const addressKeys = isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [];
-    if (showsAddress({ ...bodies, addressKeys }, address)) continue;
+    if (!isMarketing || team.postal_address !== null) continue;
     warnings.push(
-      `${step} sends a template that has its own unsubscribe link, so no footer is added, but has no postal address; add {{{POSTAL_ADDRESS}}} to the template.`,
+      `${step} sends marketing mail, and waits with it until the team has a postal address; set it with PATCH /team.`,
     );
   }
   return warnings;

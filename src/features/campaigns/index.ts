@@ -70,7 +70,6 @@ export {
 export {
   CHARS_MAX,
   fallbacksIn,
-  isTeamKey,
   isTooLarge,
   isViewable,
   mailFor,
@@ -100,5 +99,6 @@ export {
   reviewBroadcast,
   type ReviewStatus,
 } from './broadcasts/reviews.ts';
+export { NO_POSTAL_ADDRESS } from './broadcasts/send-broadcast.ts';
 export { contactZones, type ContactZones } from './broadcasts/send-time.ts';
 export { textTasks } from './broadcasts/freeze-broadcast.ts';

@@ -294,13 +294,15 @@ describe('the fixed content of a sent broadcast', () => {
     expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
   });
 
-  it('has no footer in HTML that has its own unsubscribe link, in any letter case', async () => {
+  it('gets the name and address of the team without another link in HTML that has its own, in any letter case', async () => {
     const desk = await openDesk(scene);
     const html = '<a href="{{{ preferences_url }}}">Leave</a>';
     const id = await desk.make({ html, text: 'Hi' });
     await send(desk, id);
     const body = await loadBody(desk, id);
-    expect(body.html).toBe('<a href="{{{PREFERENCES_URL}}}">Leave</a>');
+    expect(body.html).toMatch(
+      /^<a href="{{{PREFERENCES_URL}}}">Leave<\/a><div [^>]*><p [^>]*>Example GmbH<br>Musterstraße 1<br>10115 Berlin<br>Germany<\/p><\/div>$/,
+    );
     expect(body.text).toMatch(/^Hi\n\n-- \nExample GmbH/);
   });
 
@@ -318,6 +320,10 @@ describe('the fixed content of a sent broadcast', () => {
     expect(unsubscribe.status).toBe(status);
     if (status === 'warn') expect(unsubscribe.message).toContain('{{{POSTAL_ADDRESS}}}');
     expect((await send(desk, id)).status, 'a warning stops nothing').toBe(200);
+    const { html, text } = await loadBody(desk, id);
+    const isAdded = status === 'warn';
+    expect(/<br>Musterstraße 1<br>10115 Berlin<br>Germany<\/p><\/div>$/.test(html ?? '')).toBe(isAdded);
+    expect(/\n\n-- \nExample GmbH\nMusterstraße 1\n10115 Berlin\nGermany$/.test(text ?? '')).toBe(isAdded);
   });
 
   it('includes the name and address of the team in subject, HTML and text, unless a property has that name', async () => {

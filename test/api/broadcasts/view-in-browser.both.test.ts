@@ -1,6 +1,6 @@
 // the link in mail to a contact that shows it in a browser --> the page, until mail, contact or team are gone
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { campaignIn, type Campaign } from '../../flow/campaign.ts';
+import { campaignIn, POSTAL_ADDRESS, type Campaign } from '../../flow/campaign.ts';
 import { engagements, publishTracking, readMail } from '../../flow/reader.ts';
 import { desk } from '../../flow/automations-desk.ts';
 import { visit } from '../../rig/preference-pages.ts';
@@ -89,6 +89,7 @@ describe('the link to view an email in a browser', () => {
   it('the link to view an email in a browser is in mail of automations, is a sample in previews, and does not replace the unsubscribe link', async () => {
     const has = await supply(scene);
     const { must, automate, send } = desk(scene, has);
+    await must('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     const { id: template } = await must('POST', '/templates', {
       name: 'View',
       subject: 'Look',

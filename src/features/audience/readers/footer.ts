@@ -13,7 +13,7 @@ export const FOOTER_KEYS = {
 
 /** Returns the values of those variables among the keys; none if the language is not known, so that the defaults apply. */
 export function fillFooter(keys: ReadonlySet<string>, language: Language | undefined): Record<string, string> {
-  if (language === undefined || !keys.has(FOOTER_KEYS.unsubscribe)) return {};
+  if (language === undefined) return {};
   const countries = [...keys].filter((key) => key.startsWith(FOOTER_KEYS.country));
   return {
     [FOOTER_KEYS.language]: language,

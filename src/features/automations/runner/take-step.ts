@@ -64,6 +64,7 @@ import {
   isViewable,
   mailFor,
   mergedMail,
+  NO_POSTAL_ADDRESS,
   propertyNamed,
   type MergedMail,
 } from '../../campaigns/index.ts';
@@ -293,7 +294,7 @@ async function prepare(ctx: Ctx, world: World, mail: Mail): Promise<PreparedStep
   const domain = await findSendingDomain(world, teamId, senderDomain);
   if (!domain) throw notFoundInTeam(`domain ${senderDomain}`);
   if (!maySend(domain)) throw waitsForDomain(world, domain);
-  if (composed.isMarketing) await mustBeSwitchedOn(world);
+  if (composed.isMarketing) await mustBeReadyForMarketing(world, teamId);
   const id = ids.uuid();
   const origin = await findLinkOrigin(world, domain.id);
   const { headers, variables: links } = buildUnsubscribeLinks(world, origin, {
@@ -386,18 +387,18 @@ export async function previewSend(world: World, run: RunRow, config: object): Pr
   const stream = composed.isMarketing ? 'marketing' : 'transactional';
   const quiet = composed.isMarketing ? await findQuietTime(db, { contact, topicId }, world.clock.now()) : undefined;
   const waits =
-    (await findDelay(world, { domain: isMade ? undefined : domain, isMarketing: composed.isMarketing })) ??
+    (await findDelay(world, { teamId, domain: isMade ? undefined : domain, isMarketing: composed.isMarketing })) ??
     (quiet && describeQuiet(quiet));
   return { subject, stream, skipped, waits };
 }
 
 async function findDelay(
   world: World,
-  { domain, isMarketing }: { domain: DomainRow | undefined; isMarketing: boolean },
+  { teamId, domain, isMarketing }: { teamId: string; domain: DomainRow | undefined; isMarketing: boolean },
 ): Promise<string | undefined> {
   if (domain && !maySend(domain)) return waitsForDomain(world, domain).reason;
   try {
-    if (isMarketing) await mustBeSwitchedOn(world);
+    if (isMarketing) await mustBeReadyForMarketing(world, teamId);
   } catch (error) {
     if (error instanceof Postponed) return error.reason;
     throw error;
@@ -405,12 +406,17 @@ async function findDelay(
   return undefined;
 }
 
-/** Postpones the step while marketing mail is switched off. Broadcasts are postponed in the same way. */
-async function mustBeSwitchedOn(world: World): Promise<void> {
+/**
+ * Postpones the step while the team has no postal address, which marketing mail must contain, and while marketing mail is
+ * switched off. A broadcast has the same requirements.
+ */
+async function mustBeReadyForMarketing(world: World, teamId: string): Promise<void> {
+  const until = world.clock.now() + RETRY_DELAY_MS.marketing;
+  const team = await findTeam(world.db, teamId);
+  if ((team?.postal_address ?? null) === null) throw new Postponed(until, NO_POSTAL_ADDRESS);
   const { isOn, reason } = await createSendSwitch(world, 'sending.marketing')();
   if (isOn) return;
   const because = reason === null ? '' : ` (${reason})`;
-  const until = world.clock.now() + RETRY_DELAY_MS.marketing;
   throw new Postponed(until, `Marketing mail is switched off on this installation${because}.`);
 }
 

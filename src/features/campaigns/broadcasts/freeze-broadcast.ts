@@ -50,7 +50,7 @@ import {
   type MergedContact,
 } from './merge-values.ts';
 import { refuse, type Refusal } from '../../../platform/refusal.ts';
-import { VARIABLES_MAX, checkContent, type ContentCheck } from '../../../protocol/content-checks.ts';
+import { VARIABLES_MAX, checkContent, showsAddress, type ContentCheck } from '../../../protocol/content-checks.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
 import type { PostalAddress } from '../../../contract/index.ts';
 import { listSubjects } from './ab-test.ts';
@@ -396,7 +396,7 @@ export const readFallbacks = (
 
 /**
  * Makes the text from the HTML if none was given, except if it was given as empty. Adds a footer to each body without
- * an unsubscribe link.
+ * an unsubscribe link or the postal address.
  */
 function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
@@ -414,8 +414,8 @@ export interface StepStream {
 
 /**
  * Composes the bodies of a mail that is sent to a single contact. Unless the step names a stream, mail with a topic or an
- * unsubscribe link is marketing. Marketing mail gets the footer if it lacks one. A missing text is made from the HTML
- * when the mail is sent.
+ * unsubscribe link is marketing. Marketing mail gets what its footer has and it lacks. A missing text is made from the
+ * HTML when the mail is sent.
  */
 export function composeStepMail(
   source: Source,
@@ -441,11 +441,14 @@ function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodi
   return { html: html && tagHtmlLinks(html, utm), text: text && tagTextLinks(text, utm) };
 }
 
+/**
+ * Adds what marketing mail must show and a body lacks: the name of the team with its postal address, and an unsubscribe
+ * link. An empty text beside HTML stays empty.
+ */
 function addWayOut({ html, text }: Bodies, around: Pick<Around, 'team' | 'properties'>): Bodies {
-  const isTextDone = text === null || (text === '' && html !== null) || hasWayOut(text);
   return {
-    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, around),
-    text: isTextDone ? text : `${text}\n\n${footerText(text, around)}`,
+    html: html === null ? null : withFooter(html, around),
+    text: text === null || (text === '' && html !== null) ? text : withTextFooter(text, around),
   };
 }
 
@@ -497,46 +500,54 @@ function withPreview(html: string, previewText: string): string {
 }
 
 function withFooter(html: string, around: Pick<Around, 'team' | 'properties'>): string {
-  const { lines, language, unsubscribe } = composeFooter(around, {
-    hasAddress: showsAny(parseMerge(html), ADDRESS_KEYS),
-    escape: escapeHtml,
-  });
-  const footer =
+  const hasLink = showsAny(parseMerge(html), LINK_KEYS);
+  const footer = composeFooter(around, { body: { html, text: null }, hasLink, escape: escapeHtml });
+  if (!footer) return html;
+  const { lines, language, unsubscribe } = footer;
+  const link = hasLink
+    ? ''
+    : `<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">${unsubscribe}</a></p>`;
+  const added =
     `<div lang="${language}" style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">` +
-    `<p style="margin:0">${lines.join('<br>')}</p>` +
-    `<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">${unsubscribe}</a></p></div>`;
+    `<p style="margin:0">${lines.join('<br>')}</p>${link}</div>`;
   const at = endOfBody(hideVariables(html));
-  return html.slice(0, at) + footer + html.slice(at);
+  return html.slice(0, at) + added + html.slice(at);
 }
 
-function footerText(text: string, around: Pick<Around, 'team' | 'properties'>): string {
-  const { lines, unsubscribe } = composeFooter(around, {
-    hasAddress: [...collectKeys(parseMerge(text))].some((key) => ADDRESS_KEYS.includes(key.toUpperCase())),
-    escape: (line) => line,
-  });
-  return ['-- ', ...lines, `${unsubscribe}: {{{UNSUBSCRIBE_URL}}}`].join('\n');
+function withTextFooter(text: string, around: Pick<Around, 'team' | 'properties'>): string {
+  const hasLink = hasWayOut(text);
+  const footer = composeFooter(around, { body: { html: null, text }, hasLink, escape: (line) => line });
+  if (!footer) return text;
+  const link = hasLink ? [] : [`${footer.unsubscribe}: {{{UNSUBSCRIBE_URL}}}`];
+  return `${text}\n\n${['-- ', ...footer.lines, ...link].join('\n')}`;
 }
 
-const ADDRESS_KEYS = ['POSTAL_ADDRESS'];
+interface Footed {
+  body: Bodies;
+  hasLink: boolean;
+  escape: (line: string) => string;
+}
 
 /**
- * Returns the parts of the footer, without the postal address if the body shows it by its variable. If contacts have a
- * language, what depends on it is a variable with the text in the language of the team as its default, which is escaped
- * when it is merged.
+ * Returns the parts of the footer; undefined if the body needs none, because it has a link and shows the postal address.
+ * An address that the body shows is not repeated. If contacts have a language, what depends on it is a variable with the
+ * text in the language of the team as its default, which is escaped when it is merged.
  */
 function composeFooter(
   { team, properties }: Pick<Around, 'team' | 'properties'>,
-  { hasAddress, escape }: { hasAddress: boolean; escape: (line: string) => string },
-): { lines: string[]; language: string; unsubscribe: string } {
+  { body, hasLink, escape }: Footed,
+): { lines: string[]; language: string; unsubscribe: string } | undefined {
   const { name, ...sender } = listSenderLines(team);
-  const address = hasAddress && isTeamKey('POSTAL_ADDRESS', properties) ? [] : sender.address;
+  const postal = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const addressKeys = isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [];
+  const address = postal && showsAddress({ ...body, addressKeys }, postal) ? [] : sender.address;
+  if (hasLink && address.length === 0) return undefined;
   const { default_language: language } = team;
   const { unsubscribe } = READER_TEXTS[language];
   if (findLanguageProperty(team, properties) === undefined) {
     return { lines: [name, ...address].map(escape), language, unsubscribe: escape(unsubscribe) };
   }
   const variable = (key: string, inlineDefault: string): string => writeMerge([{ key, inlineDefault }]);
-  const postal = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
   const last = address.at(-1);
   const country = postal && last !== undefined ? [variable(FOOTER_KEYS.country + postal.country, last)] : [];
   return {

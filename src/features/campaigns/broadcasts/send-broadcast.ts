@@ -127,6 +127,9 @@ function localTimeOfNow() {
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'local_time', message }] });
 }
 
+export const NO_POSTAL_ADDRESS =
+  'The team has no postal address, which marketing mail must contain; set it with PATCH /team.';
+
 type GateName = 'domain' | 'postal_address' | 'segment' | 'marketing' | 'team' | 'body' | 'quota' | 'review';
 
 interface GateItem {
@@ -186,10 +189,7 @@ export async function runGate(
     domainItem(domain, domainName),
     team?.postal_address
       ? good('postal_address', 'The team has a postal address.')
-      : bad(
-          'postal_address',
-          'The team has no postal address, which marketing mail must contain; set it with PATCH /team.',
-        ),
+      : bad('postal_address', NO_POSTAL_ADDRESS),
     await audienceItem(tx, { teamId, row, now: store.clock.now() }),
     off
       ? bad('marketing', `Marketing mail is switched off on this installation${off.reason ? ` (${off.reason})` : ''}.`)
