@@ -1580,6 +1580,9 @@ create table broadcasts (
   ab_test text,
   ab_decides_at bigint,
   ab_decision text,
+  -- 1 once emails of it were accepted while the domain tracked opens, or clicks.
+  opens_measured integer not null default 0,
+  clicks_measured integer not null default 0,
   -- The figures that held it, in words.
   held_detail text,
   resumed_delivered integer not null default 0,

@@ -381,7 +381,8 @@ async function sendAll(
   const { written, recipients } = buildStories(then, domain, broadcast, { members, at, now });
   await beginBroadcast(tx, { id, owner, at, total: members.length });
   const cursorId = members.at(-1)?.id ?? '';
-  await saveProgress(tx, { id, owner, cursorId, recipients: recipients.length, excluded: 0 });
+  const tracked = { opens: true, clicks: true };
+  await saveProgress(tx, { id, owner, cursorId, recipients: recipients.length, excluded: 0, tracked });
   await insertRecipients(tx, recipients);
   await writeStories(tx, then, domain, written);
   await countUsage(tx, { teamId: domain.team_id, kind: 'marketing', at, count: written.length });

@@ -39,12 +39,19 @@ export const adviseArchive = ({ archive_url: url }: AnswerOf<'archiveBroadcast'>
       }
     : { words: 'Anyone with this link can open the page.' };
 
-/** Lists the counts above zero in a few words. */
-export const countsInWords = ({ counts }: AnswerOf<'getBroadcast'>): string =>
-  Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([what, count]) => `${count} ${what}`)
-    .join(', ');
+/** Lists the counts above zero in a few words, and what was not measured. */
+export function countsInWords({ counts, ...broadcast }: AnswerOf<'getBroadcast'>): string {
+  const unmeasured = [
+    ...(broadcast.opens_measured === false ? ['opens'] : []),
+    ...(broadcast.clicks_measured === false ? ['clicks'] : []),
+  ];
+  return [
+    ...Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([what, count]) => `${count} ${what}`),
+    ...(unmeasured.length === 0 ? [] : [`${unmeasured.join(' and ')} not measured`]),
+  ].join(', ');
+}
 
 /** Explains why a broadcast continues at a later time, by what it waits for. */
 const NEXT_IN_WORDS: Readonly<Record<string, string>> = {
@@ -70,15 +77,21 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
 }
 
 /** Describes the subjects that are tested, and the result so far. */
-export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (count: number) => string = String): string {
+export function abTestInWords(
+  { ab: test, clicks_measured: isMeasured }: AnswerOf<'getBroadcast'>,
+  say: (count: number) => string = String,
+): string {
   if (test === null) return '';
-  const tried = test.variants.map(
-    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${say(clicked)} of ${say(recipients)}`,
+  const tried = test.variants.map(({ subject, recipients, clicked }) =>
+    isMeasured === false
+      ? `${JSON.stringify(subject)} sent to ${say(recipients)}`
+      : `${JSON.stringify(subject)} clicked by ${say(clicked)} of ${say(recipients)}`,
   );
   const how = {
     clicks: 'by clicks',
     tie: 'the first of several with equally many clicks',
     no_clicks: 'because nobody clicked',
+    not_measured: 'because clicks were not measured',
   };
   const said =
     test.decided_by === null ? [] : [`continues with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];

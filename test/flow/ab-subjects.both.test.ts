@@ -84,6 +84,7 @@ describe('a broadcast that tests subjects', () => {
     const done = await campaign.get(id);
     expect(done).toMatchObject({ status: 'sent', recipients: 110, next_at: null, waiting_reason: null });
     expect(done.ab).toMatchObject({ winner: 'Most B', decided_by: 'clicks' });
+    expect(done).toMatchObject({ opens_measured: false, clicks_measured: true });
   });
 
   it.each([
@@ -100,6 +101,19 @@ describe('a broadcast that tests subjects', () => {
     expect(arrived(`${name} B`)).toHaveLength(b);
     expect(listAddresses(`${name} A`, `${name} B`)).toEqual(many(90).sort());
     expect((await campaign.get(id)).ab).toMatchObject({ winner: `${name} A`, decided_by: decidedBy });
+  });
+
+  it('continues with the first subject when the domain tracks nothing, and says that opens and clicks are not measured', async () => {
+    const campaign = await trackedCampaign(20);
+    await campaign.call('PATCH', `/domains/${campaign.domain.id}`, { open_tracking: false, click_tracking: false });
+    const id = await campaign.broadcast({ ...testing('Blind'), send: false });
+    expect(await campaign.get(id)).toMatchObject({ opens_measured: null, clicks_measured: null });
+    await campaign.call('POST', `/broadcasts/${id}/send`);
+    await scene.settled();
+    expect(await campaign.get(id)).toMatchObject({ opens_measured: false, clicks_measured: false });
+    await wait(HOUR);
+    const { ab } = await campaign.get(id);
+    expect(ab).toMatchObject({ winner: 'Blind A', decided_by: 'not_measured' });
   });
 
   it('decides once, so that later clicks change nothing, through a hold and a restart', async () => {

@@ -3,7 +3,14 @@ import type { KeyObject } from 'node:crypto';
 import { stopwatch } from '../../platform/clock.ts';
 import type { World } from '../../platform/world.ts';
 import type { DkimKey } from '../../protocol/dkim/index.ts';
-import { listSigningKeys, openDkimKey, sendingNames, type DkimKeyRow, type SendingName } from '../domains/index.ts';
+import {
+  listSigningKeys,
+  openDkimKey,
+  readTracked,
+  sendingNames,
+  type DkimKeyRow,
+  type SendingName,
+} from '../domains/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
 /** Thrown if the domain that an email was accepted for is gone, and with it its keys. */
@@ -133,12 +140,10 @@ export function createSigningDomains(world: World): (domainIds: string[]) => Pro
  * until DNS has confirmed that it does.
  */
 function buildTracking(world: World, name: SendingName): TrackingLinks | undefined {
-  const opens = name.open_tracking === 1;
-  const clicks = name.click_tracking === 1;
+  const { opens, clicks } = readTracked(world, name);
   if (!opens && !clicks) return undefined;
   const { delivery, tracking } = world.config;
   // Captured mail is read on this machine.
-  if (delivery.capture) return { origin: world.origin(), opens, clicks };
-  if (name.tracking_host === null) return undefined;
-  return { origin: `${tracking.scheme}://${name.tracking_host}`, opens, clicks };
+  const origin = delivery.capture ? world.origin() : `${tracking.scheme}://${name.tracking_host}`;
+  return { origin, opens, clicks };
 }

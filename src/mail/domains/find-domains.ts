@@ -13,6 +13,7 @@ import {
   receivingDomain,
   returnPathOwner,
   sendingNames,
+  type SendingName,
 } from './domains.store.ts';
 import { saveChecks } from './save-checks.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
@@ -94,4 +95,22 @@ export async function findLinkOrigin(store: Store, domainId: string): Promise<st
   const [name] = delivery.capture ? [] : await sendingNames(store.db, [domainId]);
   const host = name?.tracking_host ?? null;
   return host === null ? store.origin() : `${tracking.scheme}://${host}`;
+}
+
+/** What is tracked in mail. */
+export interface Tracked {
+  opens: boolean;
+  clicks: boolean;
+}
+
+/** Returns what is tracked in mail that leaves now: nothing as long as DNS does not point the tracking host to us. */
+export function readTracked({ config }: Pick<Store, 'config'>, name: SendingName | undefined): Tracked {
+  const isPossible = config.delivery.capture || (name?.tracking_host ?? null) !== null;
+  return { opens: isPossible && name?.open_tracking === 1, clicks: isPossible && name?.click_tracking === 1 };
+}
+
+/** Finds what is tracked in mail of a domain that leaves now. */
+export async function findTracked(store: Store, domainId: string): Promise<Tracked> {
+  const [name] = await sendingNames(store.db, [domainId]);
+  return readTracked(store, name);
 }

@@ -16,6 +16,9 @@ export {
 } from './register-domain.ts';
 export {
   findLinkOrigin,
+  findTracked,
+  readTracked,
+  type Tracked,
   findSendingDomain,
   findUnsubscribeAddress,
   makeSendingDomain,

@@ -36,7 +36,14 @@ const begin = (id: string, owner: string, total = 1000) =>
   scene.app.world.db.tx((tx) => beginBroadcast(tx, { id, owner, at: now(), total }));
 const page = (id: string, owner: string, recipients = 500) =>
   scene.app.world.db.tx((tx) =>
-    saveProgress(tx, { id, owner, cursorId: scene.app.world.ids.uuid(), recipients, excluded: 2 }),
+    saveProgress(tx, {
+      id,
+      owner,
+      cursorId: scene.app.world.ids.uuid(),
+      recipients,
+      excluded: 2,
+      tracked: { opens: true, clicks: true },
+    }),
   );
 
 describe('a claim of broadcasts', () => {

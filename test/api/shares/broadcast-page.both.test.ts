@@ -251,6 +251,8 @@ describe('the page of a broadcast', () => {
       expect(row(ours, 'Delivered')).toEqual(['3', '75 %']);
       expect(row(ours, 'Opened')).toEqual(['1', '33.3 %']);
       expect(row(ours, 'Bounced')).toEqual(['1', '25 %']);
+      expect(row(ours, 'Clicked'), 'the domain tracked no clicks').toEqual([]);
+      expect(ours).toMatch(/<th scope="row">Clicked<\/th><td class="bar"><\/td><td colspan="2">not measured<\/td>/);
       expect(row(ours, 'Unsubscribed')).toEqual(['1', '33.3 %']);
       expect(ours).toContain('4 of 5 contacts');
       expect(ours).not.toContain('Checklist');
@@ -261,8 +263,9 @@ describe('the page of a broadcast', () => {
       const { path, count } = await sending([...many, 'ann@ann-alone.example']);
       await count('email.delivered', many);
       const { ours, text } = await open(path);
-      expect(row(ours, '<bdi>large.example</bdi>'.slice(5, -6))).toEqual(['10', '10', '0', '0', '0', '0']);
-      expect(row(ours, 'Others')).toEqual(['1', '0', '0', '0', '0', '0']);
+      const none = ['not measured', 'not measured'];
+      expect(row(ours, '<bdi>large.example</bdi>'.slice(5, -6))).toEqual(['10', '10', ...none, '0', '0']);
+      expect(row(ours, 'Others')).toEqual(['1', '0', ...none, '0', '0']);
       expect(text).not.toMatch(/ann-alone|many\d@/);
     });
 

@@ -16,7 +16,7 @@ export interface AbTest {
   wait_minutes: number;
 }
 
-export type DecidedBy = 'clicks' | 'tie' | 'no_clicks';
+export type DecidedBy = 'clicks' | 'tie' | 'no_clicks' | 'not_measured';
 
 export interface Decision {
   winner: number;
@@ -59,8 +59,12 @@ export function variantFor(broadcastId: string, emailKey: string, test: AbTest):
   return hash.readUInt32BE(4) % (test.subjects.length + 1);
 }
 
-/** Picks the subject that most people clicked; the first of them in a tie, and the first of all if nobody clicked. */
-export function decide(counts: VariantCount[]): Decision {
+/**
+ * Picks the subject that most people clicked; the first of them in a tie, and the first of all if nobody clicked or if
+ * clicks were not tracked.
+ */
+export function decide(counts: VariantCount[], { isMeasured }: { isMeasured: boolean }): Decision {
+  if (!isMeasured) return { winner: 0, decided_by: 'not_measured', counts };
   const most = Math.max(0, ...counts.map(({ clicked }) => clicked));
   const best = counts.filter(({ clicked }) => clicked === most);
   const decidedBy = most === 0 ? 'no_clicks' : best.length > 1 ? 'tie' : 'clicks';

@@ -200,6 +200,9 @@ export interface BroadcastRow extends BroadcastContent {
   ab_decides_at: number | null;
   /** JSON of a `Decision`. */
   ab_decision: string | null;
+  /** 1 once emails of it were accepted while the domain tracked opens. */
+  opens_measured: number;
+  clicks_measured: number;
   /** Time at which the next recipients are due; null while they are being sent to. */
   next_at: number | null;
   /** Time at which the first of the contacts that were passed over for their quiet hours may get it. */

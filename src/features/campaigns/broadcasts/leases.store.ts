@@ -1,4 +1,5 @@
 import { withoutCommitNotice, type Executor } from '../../../platform/db/index.ts';
+import type { Tracked } from '../../../mail/domains/index.ts';
 import type { BroadcastRow, WaitingReason } from './broadcasts.store.ts';
 
 interface ClaimOfBroadcasts {
@@ -124,6 +125,8 @@ export interface PageDone extends Held {
   cursorId: string;
   recipients: number;
   excluded: number;
+  /** What the domain tracks in the emails of the page. */
+  tracked: Tracked;
   /** Time at which the first of the contacts that the page passed over for their quiet hours may get it. */
   quietUntil?: number | undefined;
 }
@@ -134,13 +137,17 @@ export interface PageDone extends Held {
  */
 export async function saveProgress(
   tx: Executor,
-  { id, owner, cursorId, recipients, excluded, quietUntil }: PageDone,
+  { id, owner, cursorId, recipients, excluded, tracked, quietUntil }: PageDone,
 ): Promise<boolean> {
   const earlier = tx.dialect === 'pg' ? 'least' : 'min';
   const isQuiet = quietUntil !== undefined;
   const quiet = isQuiet ? `, quiet_until = ${earlier}(coalesce(quiet_until, ?), ?)` : '';
+  const measured = (['opens', 'clicks'] as const)
+    .filter((what) => recipients > 0 && tracked[what])
+    .map((what) => `, ${what}_measured = 1`)
+    .join('');
   const sql =
-    withoutCommitNotice(`update broadcasts set cursor_id = ?, waiting_reason = null, recipients = recipients + ?, excluded = excluded + ?${quiet}
+    withoutCommitNotice(`update broadcasts set cursor_id = ?, waiting_reason = null, recipients = recipients + ?, excluded = excluded + ?${measured}${quiet}
     where id = ? and lease_owner = ? and status = 'sending'`);
   const until = isQuiet ? [quietUntil, quietUntil] : [];
   return (await tx.run(sql, [cursorId, recipients, excluded, ...until, id, owner])) === 1;

@@ -166,6 +166,9 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
         : null,
     failed_reason: row.failed_reason,
     counts,
+    // Clicks that were counted are measured, whatever the page of their email recorded.
+    opens_measured: row.recipients === 0 ? null : row.opens_measured === 1 || counts.opened > 0,
+    clicks_measured: row.recipients === 0 ? null : row.clicks_measured === 1 || counts.clicked > 0,
   };
 }
 

@@ -32,8 +32,10 @@ import {
   findDomainByName,
   findDomain,
   findLinkOrigin,
+  findTracked,
   findUnsubscribeAddress,
   type DomainRow,
+  type Tracked,
 } from '../../../mail/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
@@ -76,7 +78,7 @@ export function decideSubject(
 ): Promise<BroadcastRow | undefined> {
   return db.tx(async (tx) => {
     const counts = await variantCounts(tx, broadcast.id, listSubjects(broadcast).length);
-    const decision = JSON.stringify(decide(counts));
+    const decision = JSON.stringify(decide(counts, { isMeasured: broadcast.clicks_measured === 1 }));
     const isSaved = await saveDecision(tx, { id: broadcast.id, owner, decision });
     return isSaved ? { ...broadcast, ab_decision: decision, next_at: null } : undefined;
   });
@@ -221,7 +223,13 @@ export async function sendPage(
     // Members that were added after it began are reached too, if their contacts are older than those of the page.
     const reached = recipients + sends.length;
     if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
-    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length, quietUntil };
+    const progress = {
+      cursorId: last,
+      recipients: sends.length,
+      excluded: rows.length - sends.length,
+      tracked: route.tracked,
+      quietUntil,
+    };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);
     await beginEngagement(
@@ -332,6 +340,8 @@ export interface Route {
   origin: string;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto: string | undefined;
+  /** What is measured of its emails: nothing without HTML. */
+  tracked: Tracked;
   /** Limits the marketing emails that a contact gets. */
   cap: MarketingCap | null;
   /** Finds the end of the quiet hours that a contact has now; undefined if the topic has none. */
@@ -364,6 +374,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     mails: listSubjects(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks, team })),
     origin: await findLinkOrigin(world, domain.id),
     mailto: await findUnsubscribeAddress(world, domain),
+    tracked: parsed.html === null ? { opens: false, clicks: false } : await findTracked(world, domain.id),
     cap: readMarketingCap(team),
     findQuietEnd: await readQuietHours(db, broadcast),
   };

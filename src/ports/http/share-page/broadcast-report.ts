@@ -48,8 +48,16 @@ interface Table {
 const renderTable = ({ caption, columns, rows }: Table): string =>
   `<div class="scroll" tabindex="0" role="region" aria-label="${escapeHtml(caption)}"><table><caption>${escapeHtml(caption)}</caption><thead><tr>${columns.map((name) => (name === '' ? '<td></td>' : `<th scope="col">${name}</th>`)).join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 
-function renderOutcomes({ broadcast: { counts } }: Reported): string {
+/** Returns the outcomes that were not measured, because the domain did not track them when the mail was accepted. */
+const listUnmeasured = ({ opens_measured: opens, clicks_measured: clicks }: Reported['broadcast']): Set<string> =>
+  new Set([...(opens === false ? ['Opened'] : []), ...(clicks === false ? ['Clicked'] : [])]);
+
+const NOT_MEASURED = 'not measured';
+
+function renderOutcomes({ broadcast }: Reported): string {
+  const { counts } = broadcast;
   const { sent, delivered } = counts;
+  const unmeasured = listUnmeasured(broadcast);
   const outcomes: [string, number, number][] = [
     ['Sent', sent, sent],
     ['Delivered', delivered, sent],
@@ -60,9 +68,10 @@ function renderOutcomes({ broadcast: { counts } }: Reported): string {
     ['Unsubscribed', counts.unsubscribed, delivered],
     ['Suppressed', counts.suppressed, 0],
   ];
-  const rows = outcomes.map(
-    ([name, count, whole]) =>
-      `<tr><th scope="row">${name}</th>${drawBar(count, sent)}<td>${count}</td><td>${formatShare(count, whole)}</td></tr>`,
+  const rows = outcomes.map(([name, count, whole]) =>
+    unmeasured.has(name)
+      ? `<tr><th scope="row">${name}</th><td class="bar"></td><td colspan="2">${NOT_MEASURED}</td></tr>`
+      : `<tr><th scope="row">${name}</th>${drawBar(count, sent)}<td>${count}</td><td>${formatShare(count, whole)}</td></tr>`,
   );
   return `${renderTable({ caption: 'Recipients by outcome', columns: ['Outcome', '', 'Recipients', 'Share'], rows })}
 <p class="quiet">Each recipient counts once. Sent, delivered and bounced are shares of what was sent, the others of what was delivered.</p>`;
@@ -70,15 +79,18 @@ function renderOutcomes({ broadcast: { counts } }: Reported): string {
 
 const SERIES = { delivered: 'Delivered', opened: 'Opened', clicked: 'Clicked' } as const;
 
-function renderPeriods({ report: { periods, isHourly } }: Reported): string {
+function renderPeriods({ broadcast, report: { periods, isHourly } }: Reported): string {
+  const unmeasured = listUnmeasured(broadcast);
   const until = periods.findLastIndex((one) => one.delivered + one.opened + one.clicked > 0);
   const shown = periods.slice(0, until + 1);
   if (shown.length === 0) return '';
   const span = isHourly ? 'hour' : 'day';
-  const charts = (Object.keys(SERIES) as (keyof typeof SERIES)[]).map((name) => drawColumns(name, shown, span));
+  const charts = (Object.keys(SERIES) as (keyof typeof SERIES)[])
+    .filter((name) => !unmeasured.has(SERIES[name]))
+    .map((name) => drawColumns(name, shown, span));
   const rows = shown.map(
     (one) =>
-      `<tr><th scope="row">${formatPeriod(one.name)}</th><td>${one.delivered}</td><td>${one.opened}</td><td>${one.clicked}</td></tr>`,
+      `<tr><th scope="row">${formatPeriod(one.name)}</th><td>${one.delivered}</td>${measuredCells(one, unmeasured)}</tr>`,
   );
   const table = renderTable({
     caption: `Recipients by ${span} (UTC)`,
@@ -87,6 +99,9 @@ function renderPeriods({ report: { periods, isHourly } }: Reported): string {
   });
   return `<h3>Over time</h3>${charts.join('')}<details><summary>Numbers by ${span}</summary>${table}</details>`;
 }
+
+const measuredCells = ({ opened, clicked }: { opened: number; clicked: number }, unmeasured: Set<string>): string =>
+  `<td>${unmeasured.has('Opened') ? NOT_MEASURED : opened}</td><td>${unmeasured.has('Clicked') ? NOT_MEASURED : clicked}</td>`;
 
 function drawColumns(name: keyof typeof SERIES, periods: readonly Period[], span: string): string {
   const most = Math.max(...periods.map((one) => one[name]));
@@ -124,13 +139,14 @@ function renderClicks({ report: { links: clicked }, links }: Reported): string {
   return `<h3>Clicks</h3>${renderTable({ caption: 'Clicks by link', columns: ['Link', '', 'Recipients', 'Clicks'], rows })}`;
 }
 
-function renderProviders({ report: { providers } }: Reported): string {
+function renderProviders({ broadcast, report: { providers } }: Reported): string {
+  const unmeasured = listUnmeasured(broadcast);
   if (providers === null) return '<p class="quiet">The list of recipients was removed by age.</p>';
   if (providers.length === 0) return '';
   const most = Math.max(...providers.map((one) => one.recipients));
   const rows = providers.map(
     (one) =>
-      `<tr><th scope="row">${bdi(one.name ?? 'Others')}</th>${drawBar(one.recipients, most)}<td>${one.recipients}</td><td>${one.delivered}</td><td>${one.opened}</td><td>${one.clicked}</td><td>${one.bounced}</td><td>${one.complained}</td></tr>`,
+      `<tr><th scope="row">${bdi(one.name ?? 'Others')}</th>${drawBar(one.recipients, most)}<td>${one.recipients}</td><td>${one.delivered}</td>${measuredCells(one, unmeasured)}<td>${one.bounced}</td><td>${one.complained}</td></tr>`,
   );
   const columns = ['Provider', '', 'Recipients', 'Delivered', 'Opened', 'Clicked', 'Bounced', 'Spam'];
   return `<h3>Mailbox providers</h3>${renderTable({ caption: 'Outcomes by mailbox provider', columns, rows })}`;
