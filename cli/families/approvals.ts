@@ -99,6 +99,9 @@ function contentText({ objects, messages, sender, audience, automation, changes 
     Contacts: audience
       ? `${audience.contacts} ${audience.contacts === 1 ? 'contact' : 'contacts'}, ${audience.subscribed} of them get it${earlier}`
       : '',
+    'Over the limit of marketing mail now': audience?.over_marketing_cap
+      ? `${audience.over_marketing_cap} of them, who do not get it`
+      : '',
     'Sender identity': [...(sender ? [sender.name] : []), ...address].join(', '),
   });
   const changed = changes.map(

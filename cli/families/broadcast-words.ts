@@ -111,12 +111,15 @@ const joinNames = (named: readonly { name: string }[]): string => named.map(({ n
 /** Describes who would get the broadcast now, and why the others would not. */
 function audienceInWords(audience: NonNullable<Checklist['audience']>): string[] {
   const { segments, exclude_segments: without, not_received_from: earlier, received_but_not_opened: opened } = audience;
-  const { contacts, recipients, excluded } = audience;
+  const { contacts, recipients, excluded, over_marketing_cap: over } = audience;
   return [
     `To ${joinNames(segments)}: ${recipients} of ${contacts} ${contacts === 1 ? 'contact' : 'contacts'}`,
     ...(without.length === 0 ? [] : [`Without ${joinNames(without)}`]),
     ...(earlier.length === 0 ? [] : [`Not to those who received ${joinNames(earlier)}`]),
     ...(opened === null ? [] : [`Only to those who received ${opened.name} and have not opened it`]),
+    ...(over === null || over === 0
+      ? []
+      : [`${over} of the ${recipients} had as much marketing mail as the limit allows, and would be left out now`]),
     ...excluded.filter((one) => one.contacts > 0).map((one) => `- ${one.contacts} ${one.reason}`),
     '',
   ];

@@ -29,6 +29,9 @@ describe('with a limit of marketing emails for each contact,', () => {
     scene.clock.advance(HOUR);
     await campaign.addContacts(['new@one.example']);
     expect(await send('Second')).toMatchObject({ recipients: 2, excluded: 0 });
+    const draft = await campaign.broadcast({ subject: 'Third', send: false });
+    const { audience } = await campaign.read(`/broadcasts/${draft}/checklist`);
+    expect(audience).toMatchObject({ contacts: 2, recipients: 2, over_marketing_cap: 1 });
     const third = await send('Third');
     expect(third).toMatchObject({ status: 'sent', recipients: 1, excluded: 1 });
     expect(arrived(scene, 'Third')).toEqual(['new@one.example']);
@@ -40,6 +43,8 @@ describe('with a limit of marketing emails for each contact,', () => {
     expect(await send('Fifth')).toMatchObject({ recipients: 1, excluded: 1 });
     expect(arrived(scene, 'Fifth')).toEqual(['old@one.example']);
     await campaign.call('PATCH', '/team', { marketing_cap: null });
+    const lifted = await campaign.read(`/broadcasts/${draft}/checklist`);
+    expect(lifted.audience).toMatchObject({ recipients: 2, over_marketing_cap: null });
     expect(await send('Sixth')).toMatchObject({ recipients: 2, excluded: 0 });
   });
 

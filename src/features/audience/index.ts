@@ -60,6 +60,7 @@ export {
   countCustomEvents,
   countTowardsCap,
   findContactsAtCap,
+  renderAtCap,
   findEngagement,
   recordEngagement,
 } from './contacts/engagement.store.ts';

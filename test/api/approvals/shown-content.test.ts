@@ -140,6 +140,7 @@ describe('the content of an approval', () => {
       contacts: 3,
       subscribed: 2,
       subscribed_before: 2,
+      over_marketing_cap: null,
     });
     await expectShown(id, [
       'July',

@@ -1,6 +1,6 @@
 import { isByMachine } from '../../../mail/events/index.ts';
 import type { EmailEvent } from '../../../mail/emails/index.ts';
-import { textsIn, uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import { textsIn, uuidsIn, type Dialect, type Executor } from '../../../platform/db/index.ts';
 import {
   ENGAGEMENTS,
   hashPlainLink,
@@ -63,6 +63,21 @@ export async function findContactsAtCap(
   const rows = await loadCappedRows(db, { teamId, contactIds }, false);
   const full = rows.filter((row) => listCounted(row, cap, now).length >= cap.emails);
   return new Set(full.map((row) => row.contact_id));
+}
+
+/** Renders the condition that the contact `c` gets no more marketing mail now. */
+export function renderAtCap(
+  dialect: Dialect,
+  cap: MarketingCap,
+  now: number,
+): { sql: string; values: (string | number)[] } {
+  const times =
+    dialect === 'pg'
+      ? 'jsonb_array_elements_text(m.marketing_times::jsonb) as t(at) where t.at::bigint > ?'
+      : 'json_each(m.marketing_times) as t where t.value > ?';
+  const sql = `exists (select 1 from contact_engagement m where m.team_id = c.team_id and m.contact_id = c.id
+    and (select count(*) from ${times}) >= ?)`;
+  return { sql, values: [now - cap.days * DAY_MS, cap.emails] };
 }
 
 /**

@@ -1,9 +1,11 @@
 import type { UpdateBroadcastRequest } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
+import { findTeam, readMarketingCap } from '../../../tenancy/teams/index.ts';
 import { renderFilter, type Filter } from '../../../protocol/contact-filter/index.ts';
 import {
   countByCondition,
+  renderAtCap,
   findTopic,
   liveSegments,
   loadSegmentFilters,
@@ -228,21 +230,38 @@ export interface CountedAudience {
   /** Those of them who would get the broadcast now. */
   recipients: number;
   excluded: { reason: CountedReason; contacts: number }[];
+  /** The recipients who have had as much marketing mail as the limit of the team allows; null without a limit. */
+  over_marketing_cap: number | null;
 }
 
-/** Counts who would get a broadcast now. Suppressed addresses are excluded only when it is sent. */
+/**
+ * Counts who would get a broadcast now. Suppressed addresses are excluded only when it is sent, and so are contacts over
+ * the limit of marketing mail, because their number changes until then.
+ */
 export async function countRecipients(
   db: Executor,
   teamId: string,
-  to: { audience: Audience; topicId: string | null },
+  to: { audience: Audience; topicId: string | null; now: number },
 ): Promise<CountedAudience> {
+  const team = await findTeam(db, teamId);
+  const cap = team ? readMarketingCap(team) : null;
   const conditions = await listConditions(db, teamId, to);
   const { met, others } = await countByCondition(db, teamId, {
     filter: to.audience.filter,
-    conditions: conditions.map(({ condition }) => condition),
+    conditions: [
+      ...conditions.map(({ condition }) => condition),
+      ...(cap === null ? [] : [renderAtCap(db.dialect, cap, to.now)]),
+    ],
   });
   const excluded = conditions.map(({ reason }, at) => ({ reason, contacts: met[at] ?? 0 }));
-  return { contacts: excluded.reduce((sum, { contacts }) => sum + contacts, others), recipients: others, excluded };
+  const overCap = cap === null ? null : (met.at(-1) ?? 0);
+  const recipients = others + (overCap ?? 0);
+  return {
+    contacts: excluded.reduce((sum, { contacts }) => sum + contacts, recipients),
+    recipients,
+    excluded,
+    over_marketing_cap: overCap,
+  };
 }
 
 /** Takes a sample of those who would get a broadcast now, to compare it with `before`. */

@@ -170,7 +170,9 @@ export async function loadRequirements(store: Store, teamId: string, sent: Sent)
   return {
     sending: await createSendSwitch(store)(),
     marketing: await createSendSwitch(store, 'sending.marketing')(),
-    counted: isKnown ? await countRecipients(store.db, teamId, { audience, topicId: sent.topic_id }) : undefined,
+    counted: isKnown
+      ? await countRecipients(store.db, teamId, { audience, topicId: sent.topic_id, now: store.clock.now() })
+      : undefined,
   };
 }
 

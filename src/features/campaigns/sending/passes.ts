@@ -50,7 +50,11 @@ export async function startPass(
     await waitForStart(db, { id, owner, nextAt: pass.at });
     return undefined;
   }
-  const { contacts, recipients } = await countRecipients(db, teamId, { audience, topicId: broadcast.topic_id });
+  const { contacts, recipients } = await countRecipients(db, teamId, {
+    audience,
+    topicId: broadcast.topic_id,
+    now: clock.now(),
+  });
   if (hasGrown(broadcast.approved_contacts, recipients)) throw new AudienceGrown(recipients);
   await mustBeApproved(world, broadcast, { audience, recipients });
   const at = clock.now();

@@ -435,7 +435,8 @@ async function showAudience(showing: Showing, target: Target): Promise<void> {
   const segments = [...audience.segments, ...audience.excludedSegments];
   ids.push(...segments.map(({ id }) => id), ANY_CONTACTS);
   if (segments.some(({ filter }) => filter !== null)) ids.push(FILTERED);
-  const { contacts, recipients } = await countRecipients(store.db, teamId, { audience, topicId });
+  const counted = await countRecipients(store.db, teamId, { audience, topicId, now: store.clock.now() });
+  const { contacts, recipients } = counted;
   const [first] = audience.segments;
   if (!first) return;
   showing.audience = {
@@ -447,6 +448,7 @@ async function showAudience(showing: Showing, target: Target): Promise<void> {
     contacts,
     subscribed: recipients,
     subscribed_before: null,
+    over_marketing_cap: counted.over_marketing_cap,
   };
   showing.sampleRecipients = (before) => sampleAudience(ctx, { audience, topicId, recipients }, before);
   if (topicId !== null) showing.audience.topic_name = (await getTopic(ctx, topicId)).name;

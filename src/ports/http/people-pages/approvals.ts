@@ -99,6 +99,7 @@ function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
   const { contacts, subscribed, subscribed_before: before, topic_name: topic } = audience;
   const earlier = before === null || before === subscribed ? '' : ` (${before} when the app made the request)`;
+  const over = audience.over_marketing_cap ?? 0;
   const rows = {
     Segment: joinNames(audience.segments),
     'Without segment': joinNames(audience.exclude_segments),
@@ -106,6 +107,7 @@ function renderAudience({ audience }: ApprovalContent): string {
     'Only to those who have not opened': audience.received_but_not_opened?.name ?? '',
     Topic: topic ?? '',
     Contacts: `${contacts} ${contacts === 1 ? 'contact' : 'contacts'}, ${subscribed} of them get it${earlier}`,
+    'Over the limit of marketing mail now': over === 0 ? '' : `${over} of them, who do not get it`,
   };
   return `<h2>Recipients</h2>${renderRows(rows)}`;
 }

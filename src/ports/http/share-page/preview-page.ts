@@ -230,6 +230,10 @@ function renderBroadcastFields({ broadcast, checklist }: PageBroadcast, { mail }
     ['Segments', (audience?.segments ?? []).map(({ name }) => bdi(name)).join(', ')],
     ['Without', (audience?.exclude_segments ?? []).map(({ name }) => bdi(name)).join(', ')],
     ['Recipients', audience ? `${audience.recipients} of ${audience.contacts} contacts` : ''],
+    [
+      'Over the limit of marketing mail now',
+      audience?.over_marketing_cap ? `${audience.over_marketing_cap} of them` : '',
+    ],
     ['Progress', progress],
   ];
   return renderRows(rows);
