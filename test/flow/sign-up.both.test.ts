@@ -293,10 +293,19 @@ describe('a form on another site', () => {
       const email = newAddress();
       const answer = await send(email, { headers: { origin } });
       expect(answer.status).toBe(403);
+      expect(answer.text).toContain('This form may not be used from this site');
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();
       expect(await mailsTo(email)).toEqual([]);
     },
   );
+
+  it('that it does not allow gets the reason in the language of the reader, and a program gets it in JSON', async () => {
+    const origin = 'https://evil.example';
+    const page = await send(newAddress(), { headers: { origin, 'accept-language': 'de-AT' } });
+    expect(page.text).toContain('Dieses Formular darf von dieser Website aus nicht verwendet werden');
+    const answer = await send(newAddress(), { headers: { origin, accept: 'application/json' } });
+    expect([answer.status, answer.html]).toEqual([403, '{"status":"origin_not_allowed"}']);
+  });
 });
 
 describe('an attacker', () => {

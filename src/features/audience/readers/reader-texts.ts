@@ -65,6 +65,8 @@ const ENGLISH = {
     'The check against automated sign-ups is missing, or took too long. Enable scripts, and send the form again.',
   formClosed: 'This form is closed',
   formClosedAdvice: 'You cannot subscribe here at present.',
+  formNotFromHere: 'This form may not be used from this site',
+  formNotFromHereAdvice: 'The owner of the form has to allow the site first.',
   emailGone: 'This email is no longer stored',
   emailGoneReason: 'It may have been deleted, or the time for which emails are kept has passed.',
   imagesHidden: 'Remote images are hidden, because loading them would tell the sender that the email was opened.',
@@ -152,6 +154,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'Die Prüfung gegen automatische Anmeldungen fehlt oder hat zu lange gedauert. Erlauben Sie Skripte, und senden Sie das Formular noch einmal.',
     formClosed: 'Dieses Formular ist geschlossen',
     formClosedAdvice: 'Sie können sich hier zurzeit nicht anmelden.',
+    formNotFromHere: 'Dieses Formular darf von dieser Website aus nicht verwendet werden',
+    formNotFromHereAdvice: 'Der Betreiber des Formulars muss die Website zuerst zulassen.',
     emailGone: 'Diese E-Mail ist nicht mehr gespeichert',
     emailGoneReason: 'Sie wurde vielleicht gelöscht, oder die Aufbewahrungszeit ist abgelaufen.',
     imagesHidden:
@@ -231,6 +235,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'La vérification contre les inscriptions automatiques manque ou a duré trop longtemps. Autorisez les scripts et envoyez à nouveau le formulaire.',
     formClosed: 'Ce formulaire est fermé',
     formClosedAdvice: 'Il n’est pas possible de s’abonner ici pour le moment.',
+    formNotFromHere: 'Ce formulaire ne peut pas être utilisé depuis ce site',
+    formNotFromHereAdvice: 'Le propriétaire du formulaire doit d’abord autoriser le site.',
     emailGone: 'Cet e-mail n’est plus conservé',
     emailGoneReason: 'Il a peut-être été supprimé, ou sa durée de conservation est écoulée.',
     imagesHidden:
@@ -309,6 +315,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'La comprobación contra suscripciones automáticas falta o ha tardado demasiado. Active los scripts y envíe el formulario de nuevo.',
     formClosed: 'Este formulario está cerrado',
     formClosedAdvice: 'Por ahora no es posible suscribirse aquí.',
+    formNotFromHere: 'Este formulario no se puede usar desde este sitio',
+    formNotFromHereAdvice: 'El propietario del formulario debe autorizar antes el sitio.',
     emailGone: 'Este correo ya no está guardado',
     emailGoneReason: 'Puede que se haya eliminado o que haya terminado su plazo de conservación.',
     imagesHidden:
@@ -388,6 +396,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'La verifica contro le iscrizioni automatiche manca o è durata troppo. Attiva gli script e invia di nuovo il modulo.',
     formClosed: 'Questo modulo è chiuso',
     formClosedAdvice: 'Al momento non è possibile iscriversi qui.',
+    formNotFromHere: 'Questo modulo non può essere usato da questo sito',
+    formNotFromHereAdvice: 'Il proprietario del modulo deve prima autorizzare il sito.',
     emailGone: 'Questa e-mail non è più conservata',
     emailGoneReason: 'Potrebbe essere stata eliminata, oppure il periodo di conservazione è terminato.',
     imagesHidden:
@@ -467,6 +477,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'A verificação contra subscrições automáticas está em falta ou demorou demasiado. Ative os scripts e envie o formulário novamente.',
     formClosed: 'Este formulário está fechado',
     formClosedAdvice: 'De momento não é possível subscrever aqui.',
+    formNotFromHere: 'Este formulário não pode ser usado a partir deste site',
+    formNotFromHereAdvice: 'O proprietário do formulário tem de autorizar primeiro o site.',
     emailGone: 'Este e-mail já não está guardado',
     emailGoneReason: 'Pode ter sido eliminado, ou o prazo de conservação terminou.',
     imagesHidden:
@@ -549,6 +561,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'De controle tegen automatische aanmeldingen ontbreekt of duurde te lang. Sta scripts toe en verzend het formulier opnieuw.',
     formClosed: 'Dit formulier is gesloten',
     formClosedAdvice: 'U kunt zich hier op dit moment niet aanmelden.',
+    formNotFromHere: 'Dit formulier mag niet vanaf deze site worden gebruikt',
+    formNotFromHereAdvice: 'De eigenaar van het formulier moet de site eerst toestaan.',
     emailGone: 'Deze e-mail wordt niet meer bewaard',
     emailGoneReason: 'Misschien is hij verwijderd, of de bewaartermijn is verstreken.',
     imagesHidden:
@@ -633,6 +647,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       'Brakuje kontroli chroniącej przed automatycznymi zapisami albo trwała zbyt długo. Włącz skrypty i wyślij formularz ponownie.',
     formClosed: 'Ten formularz jest zamknięty',
     formClosedAdvice: 'Obecnie nie można się tutaj zapisać.',
+    formNotFromHere: 'Tego formularza nie można używać z tej strony',
+    formNotFromHereAdvice: 'Właściciel formularza musi najpierw zezwolić na tę stronę.',
     emailGone: 'Ta wiadomość nie jest już przechowywana',
     emailGoneReason: 'Mogła zostać usunięta albo minął czas jej przechowywania.',
     imagesHidden:
@@ -712,6 +728,8 @@ export const READER_TEXTS: Record<Language, ReaderTexts> = {
       '自動登録を防ぐ確認が行われていないか、時間がかかりすぎました。スクリプトを有効にして、もう一度送信してください。',
     formClosed: 'このフォームは受付を終了しています',
     formClosedAdvice: '現在、ここでは登録できません。',
+    formNotFromHere: 'このフォームはこのサイトからは使用できません',
+    formNotFromHereAdvice: 'フォームの所有者が先にこのサイトを許可する必要があります。',
     emailGone: 'このメールは保存されていません',
     emailGoneReason: '削除されたか、保存期間が過ぎた可能性があります。',
     imagesHidden: '外部画像は非表示です。読み込むと、メールを開いたことが送信者に伝わります。',

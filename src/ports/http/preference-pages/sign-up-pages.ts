@@ -86,7 +86,7 @@ export function createSignUpPages(world: World, rateLimit: RateLimit) {
     if (method !== 'POST' && part === undefined)
       return { status: 200, ...renderSignUp(open, preferred ?? open.team.default_language) };
     const site = readSite(open, headers);
-    if (site === 'refused') return { status: 403, ...renderClosed(language) };
+    if (site === 'refused') return refuseSite(request, preferred ?? open.team.default_language);
     const answered =
       part === undefined
         ? await takeAddress(request, open, { client, preferred })
@@ -99,7 +99,7 @@ export function createSignUpPages(world: World, rateLimit: RateLimit) {
     open: OpenForm,
     { client, preferred }: { client: string; preferred: Language | undefined },
   ): Promise<Answer> {
-    const isProgram = /\bapplication\/json\b/i.test(request.headers.accept ?? '');
+    const isProgram = isByProgram(request.headers);
     const fallback = preferred ?? open.team.default_language;
     if (!mayClient(client)) return refuseBusy(isProgram, fallback);
     const fields = await readForm(request);
@@ -144,6 +144,14 @@ function refuseBusy(isProgram: boolean, language: Language): Answer {
   const busy = isProgram ? writeJson({ status: 'too_many_requests' }) : page;
   return { status: 429, ...withHeaders(busy, { 'retry-after': String(HOUR_SECONDS) }) };
 }
+
+/** Refuses a form that was sent from a site that it does not allow. */
+function refuseSite({ headers }: IncomingMessage, language: Language): Answer {
+  const page = renderPlain(language, 'formNotFromHere', 'formNotFromHereAdvice');
+  return { status: 403, ...(isByProgram(headers) ? writeJson({ status: 'origin_not_allowed' }) : page) };
+}
+
+const isByProgram = ({ accept = '' }: IncomingMessage['headers']): boolean => /\bapplication\/json\b/i.test(accept);
 
 const PROOF_FAULTS: Record<ProofFault, string> = {
   missing: 'is missing',
