@@ -2,9 +2,10 @@
  * Connects the hooks of rules and stores: what features do when a thing is changed or erased. Commands of the operator
  * load this too, so it imports nothing that runs in the background.
  */
-import { eraseContactRuns, findEventIds } from './features/automations/index.ts';
+import { eraseContactRuns, findEventIds, listDateProperties } from './features/automations/index.ts';
 import {
   eraseContactElsewhere,
+  findDateProperties,
   findNamedInFilters,
   findPropertyUsers,
   recordEngagement,
@@ -31,6 +32,7 @@ eraseOfEndpoints.connect(erasePayloads);
 deleteOfDomain.connect(deleteInboxesOfDomain);
 noteLiftedSuppressions.connect(recordLiftedSuppressions);
 findPropertyUsers.connect(listPropertyUsers);
+findDateProperties.connect(listDateProperties);
 removeFromInboxes.connect(async (tx, ids) => void (await removeInboxEmails(tx, ids)));
 reportBroadcastEvents.connect(reportEmailEvents);
 recordContactEngagement.connect(recordEngagement);

@@ -152,7 +152,8 @@ export function enrolmentInWords(enrolment: AnswerOf<'getAutomationEnrolment'>):
 
 /** Lists the steps of a dry run, each with the time at which it would happen and what it would do. */
 export function dryRunInWords(dry: AnswerOf<'dryRunAutomation'>): string {
-  const { may_start: mayStart, obstacles, steps, not_reached: others, status, ends_at: end } = dry;
+  const { may_start: mayStart, obstacles, steps, unreadable_dates: unreadable, not_reached: others } = dry;
+  const { status, ends_at: end } = dry;
   const lines = mayStart ? [] : [...obstacles.map(({ message }) => `No run could be started now: ${message}`), ''];
   for (const step of steps) {
     const { key, type, at, outcome, until, branch, subject, stream, reason } = step;
@@ -168,6 +169,11 @@ export function dryRunInWords(dry: AnswerOf<'dryRunAutomation'>): string {
   }
   lines.push('', status === 'failed' ? 'The run would fail there.' : `The run would be completed at ${end}.`);
   if (others.length > 0) lines.push(oneLine(`Not reached: ${others.join(', ')}`));
+  if (unreadable !== null && unreadable.contacts > 0) {
+    const { property, contacts, examples } = unreadable;
+    const who = contacts === 1 ? '1 contact has' : `${contacts} contacts have`;
+    lines.push(oneLine(`${who} a ${property} that is no date, such as ${examples.join(', ')}; it starts no run.`));
+  }
   lines.push('Nothing was sent or changed.');
   return lines.join('\n');
 }

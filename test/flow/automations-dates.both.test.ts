@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { startDates, removeOldEnrolments } from '../../src/features/automations/start.ts';
 import { overlaid } from '../../src/platform/db/index.ts';
 import { line, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
+import { importedIn } from '../api/contact-imports/importing.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { arrived, desk, mail } from './automations-desk.ts';
 import { HOUR, MINUTE } from './mail.ts';
@@ -70,6 +71,27 @@ describe('a date of a contact', () => {
       [today, '2027-11-30T09:00'],
       [losAngeles, '2027-11-30T17:00'],
     ]);
+  });
+
+  it('that does not exist is counted when the automation is made, in a dry run, and not taken by an import', async () => {
+    const contact = await born('1990-11-30');
+    await born('31.02.1990');
+    await born('1990-02-30');
+    const steps = line(onDates(), wait('w', '4 weeks'));
+    const answer = await at.must('POST', '/automations', { name: 'Birthday', status: 'enabled', ...steps });
+    expect(answer.warnings).toEqual([
+      '2 contacts have a birthday that is no date as YYYY-MM-DD or MM-DD, such as "1990-02-30", "31.02.1990"; it starts no run.',
+    ]);
+    const dry = await at.must('POST', `/automations/${answer.id as string}/dry-run`, { contact_id: contact });
+    const examples = ['1990-02-30', '31.02.1990'];
+    expect(dry.unreadable_dates).toEqual({ property: 'birthday', contacts: 2, examples });
+    const file = 'email,birthday\nx@one.example,1990-02-30\ny@one.example,1992-02-29\nz@one.example,\n';
+    const load = (onBadValue: string) =>
+      importedIn(scene, has.team, file, { on_bad_value: onBadValue, on_conflict: 'upsert' });
+    const failed = await load('fail_row');
+    expect(failed.counts).toMatchObject({ created: 2, failed: 1 });
+    expect(failed.failures).toMatchObject([{ row: 2, reason: expect.stringContaining('a date that exists') }]);
+    expect(await load('skip_value')).toMatchObject({ counts: { created: 1, failed: 0 }, skipped_values: 1 });
   });
 
   it('starts a run days before or after it, once if that is set, at the hour that is set', async () => {

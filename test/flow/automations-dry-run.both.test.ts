@@ -140,6 +140,7 @@ describe('POST /automations/{automation_id}/dry-run', () => {
             reason: 'Opts in to the topic News.',
           },
         ],
+        unreadable_dates: null,
         not_reached: ['name'],
       },
     ]);

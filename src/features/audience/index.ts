@@ -10,7 +10,7 @@ export { importBlob, removeImportFile } from './contact-imports/import-files.ts'
  * case, and a deleted one disappears for every reader at once. The values belong to the contacts.
  */
 export { declaredProperties, type PropertyRow } from './contact-properties/contact-properties.store.ts';
-export { findPropertyUsers, getContactProperty } from './contact-properties/contact-properties.ts';
+export { findDateProperties, findPropertyUsers, getContactProperty } from './contact-properties/contact-properties.ts';
 
 /**
  * Contacts: the people a team writes to, each identified by its address. An address belongs to at most one contact per
@@ -86,7 +86,7 @@ export {
   writeSample,
   type AudienceSample,
 } from './contacts/audience-sample.ts';
-export { contactsWithText, textsAfter, textsAmong } from './contacts/values.store.ts';
+export { contactsWithText, countWithTexts, textsAfter, textsAmong } from './contacts/values.store.ts';
 export { recordContactEvent, writeChange } from './contacts/write-contact.ts';
 
 /**

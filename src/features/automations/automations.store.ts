@@ -156,6 +156,13 @@ export async function copyExits(tx: Executor, fromId: string, toId: string): Pro
   await tx.run(sql, [toId, fromId]);
 }
 
+/** Returns the ids of the properties whose dates start enabled automations of a team. */
+export async function listDateProperties(db: Executor, teamId: string): Promise<ReadonlySet<string>> {
+  const sql = `select distinct trigger_property_id as id from automations
+    where ${LIVE} and status = 'enabled' and trigger_property_id is not null`;
+  return new Set((await db.all<{ id: string }>(sql, [teamId])).map(({ id }) => id));
+}
+
 /** Returns enabled automations whose dates were not looked up until this time, those that waited longest first. */
 export function listDueForDates(db: Executor, until: number, limit: number): Promise<AutomationRow[]> {
   const sql = `select ${COLUMNS.join(', ')} from automations

@@ -39,6 +39,7 @@ import { isoTime } from '../../platform/clock.ts';
 import { composeStepBodies, countChars, fallbacksIn } from '../campaigns/index.ts';
 import { findTeam } from '../../tenancy/teams/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
+import { countUnreadableDates, describeUnreadable } from './unreadable-dates.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
 /** Formats a written automation with its warnings. */
@@ -73,9 +74,9 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
     await insertAutomation(tx, row);
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
     await saveExits(tx, row, exits);
-    return graph;
+    return { row, graph };
   });
-  return warned(id, await warnOfSteps(store, teamId, written));
+  return warned(id, await warnOf(store, written));
 }
 
 /** One event begins a run of each automation that starts at it, in one transaction. */
@@ -99,7 +100,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
     throw refused(`${given} requires ${missing}; send both, because a version is replaced as a whole.`, missing);
   }
-  let written: string | undefined;
+  let warnedOf: { row: AutomationRow; graph: string } | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
     const changedByApp = readAppName(ctx.actor) ?? row.changed_by_app;
@@ -129,10 +130,11 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     if (steps !== undefined || row.status !== 'enabled') await mustHaveRoom(tx, next);
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
     if (steps !== undefined || status === 'enabled') {
-      written = await findGraph(tx, id, next.version);
+      const graph = await findGraph(tx, id, next.version);
+      warnedOf = graph === undefined ? undefined : { row: next, graph };
     }
   });
-  return warned(id, written === undefined ? [] : await warnOfSteps(ctx.store, ctx.teamId, written));
+  return warned(id, warnedOf === undefined ? [] : await warnOf(ctx.store, warnedOf));
 }
 
 /**
@@ -401,12 +403,17 @@ const objectIn = (json: string | null | undefined): Record<string, unknown> | nu
   json === null || json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);
 
 /**
- * Lists steps that are valid and probably not intended: marketing mail of a team without a postal address, and an
+ * Lists what is valid and probably not intended: dates of contacts that cannot be read, marketing mail of a team without a postal address, and an
  * unsubscribe link in transactional mail. Steps that the checks of the graph refuse are not listed.
  */
-async function warnOfSteps(store: Store, teamId: string, graph: string): Promise<string[]> {
+async function warnOf(store: Store, { row, graph }: { row: AutomationRow; graph: string }): Promise<string[]> {
+  const { team_id: teamId } = row;
   try {
-    return await findWarnings(store, teamId, JSON.parse(graph) as Graph);
+    const unreadable = await countUnreadableDates(store.db, row);
+    return [
+      ...(unreadable === null || unreadable.contacts === 0 ? [] : [describeUnreadable(unreadable)]),
+      ...(await findWarnings(store, teamId, JSON.parse(graph) as Graph)),
+    ];
   } catch (error) {
     // The automation is written: an error would make the caller write it again.
     store.log.warn({ err: error, teamId }, 'could not check an automation for warnings');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findTimeZone, type TimeZone } from '../../protocol/time-zone.ts';
-import { findNext, findStart, formatDay, listDays, listTextsOn, readDate, type DateTrigger } from './date-trigger.ts';
+import { readDate } from '../../protocol/written-date.ts';
+import { findNext, findStart, formatDay, listDays, listTextsOn, type DateTrigger } from './date-trigger.ts';
 
 const zone = (name: string): TimeZone => {
   const found = findTimeZone(name);

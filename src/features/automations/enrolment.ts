@@ -11,6 +11,7 @@ import {
   type RefusalReason,
   type RefusalRow,
 } from '../../mail/events/index.ts';
+import { readDate } from '../../protocol/written-date.ts';
 import type { Ctx } from '../../tenancy/access/index.ts';
 import {
   contactNamed,
@@ -24,7 +25,7 @@ import { contactZones } from '../campaigns/index.ts';
 import { listRunRows, removeOldOccurrences } from './automation-runs.store.ts';
 import { findContactId, loadAutomation, presentRun } from './automations.ts';
 import type { AutomationRow } from './automations.store.ts';
-import { findNext, formatDay, readDate, type DateTrigger } from './date-trigger.ts';
+import { findNext, formatDay, type DateTrigger } from './date-trigger.ts';
 import { findZone } from './runner/start-dates.ts';
 import { findCustomEvent } from './custom-events.store.ts';
 import { findPayloadFault, readNamedContact } from './custom-events.ts';

@@ -9,7 +9,7 @@ export { eraseContactRuns, listRunsOfContact, removeEndedRuns, type RunRow } fro
  * completed, everything that it names existed then, and an automation that is stopped or deleted has no runs left.
  */
 export { createAutomation, getAutomation, listAutomations } from './automations.ts';
-export { findAutomation } from './automations.store.ts';
+export { findAutomation, listDateProperties } from './automations.store.ts';
 export { listStepMails } from './step-mails.ts';
 export { previewContinuedRuns } from './continue-runs.ts';
 

@@ -1,5 +1,6 @@
 import { normalizeAddress, parseMailbox } from '../address/index.ts';
 import { readValue, type PropertyType, type PropertyValue } from '../contact-filter/index.ts';
+import { readDate } from '../written-date.ts';
 import { undefused } from './spreadsheet-cells.ts';
 import { readLocalNumber, readYesNo, type ColumnSign } from './cell-values.ts';
 import type { Columns, IdList } from './find-columns.ts';
@@ -48,6 +49,8 @@ class Fault extends Error {
 interface Table {
   columns: Columns;
   types: ReadonlyMap<string, PropertyType>;
+  /** Properties whose texts must be dates. */
+  dates?: ReadonlySet<string> | undefined;
   /** Decimal signs of the properties whose columns show one. */
   decimalSigns?: ReadonlyMap<string, ColumnSign> | undefined;
   /**
@@ -92,7 +95,7 @@ export function rowFault(reason: string, given: string): RowFault {
 }
 
 function read(cells: readonly string[], table: Table): ReadRow {
-  const { columns, types, decimalSigns, skipsBadValues, isDamaged } = table;
+  const { columns, types, dates, decimalSigns, skipsBadValues, isDamaged } = table;
   if (cells.length > columns.width && cells.slice(columns.width).some((cell) => cell.trim() !== '')) {
     throw new Fault(`the row has ${cells.length} values for ${columns.width} columns`, cells[columns.width] ?? '');
   }
@@ -121,7 +124,9 @@ function read(cells: readonly string[], table: Table): ReadRow {
     const value = readOptional(columns.properties[key], (text) => {
       if (text === '') return undefined;
       // A key without a type was deleted after the file was uploaded: `import-rows.ts` drops its value.
-      return parseProperty(undefused(text), { key, type: types.get(key) ?? 'string', sign: decimalSigns?.get(key) });
+      const type = types.get(key) ?? 'string';
+      if (dates?.has(key) && type === 'string') mustBeDate(key, undefused(text));
+      return parseProperty(undefused(text), { key, type, sign: decimalSigns?.get(key) });
     });
     if (value !== undefined) values[key] = value;
   }
@@ -185,6 +190,11 @@ function parseUnsubscribed(text: string): boolean | undefined {
   const isOut = readYesNo(text);
   if (isOut === undefined) throw new Fault('unsubscribed must be true or false', text);
   return isOut;
+}
+
+function mustBeDate(key: string, text: string): void {
+  if (readDate(text) !== undefined) return;
+  throw new Fault(`${key} starts an automation and must be a date that exists, as YYYY-MM-DD or MM-DD`, text);
 }
 
 interface PropertyColumn {

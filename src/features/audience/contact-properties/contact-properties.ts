@@ -147,6 +147,10 @@ function present({ id, key, type, fallback_value: fallback, created_at: at }: Pr
   return { id, key, type, fallback_value: value, created_at: isoTime(at) };
 }
 
+/** Returns the ids of the properties whose dates start enabled automations. */
+export const findDateProperties =
+  defineHook<(db: Executor, teamId: string) => Promise<ReadonlySet<string>>>('findDateProperties');
+
 /** Finds what uses a property: segments whose filter names it, and their broadcasts that are waiting or being sent. */
 export const findPropertyUsers = defineHook<
   (

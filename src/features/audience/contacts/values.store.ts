@@ -59,6 +59,13 @@ export async function textsAmong(db: Executor, propertyId: string, texts: readon
   return rows.map(({ value }) => value);
 }
 
+/** Counts the contacts that have one of these texts for a property. */
+export async function countWithTexts(db: Executor, propertyId: string, texts: readonly string[]): Promise<number> {
+  const among = textsIn(db.dialect, 'value', texts);
+  const sql = `select count(*) as contacts from contact_texts where property_id = ? and ${among.sql}`;
+  return Number((await db.get<{ contacts: number }>(sql, [propertyId, among.value]))?.contacts);
+}
+
 /** Returns the ids of contacts that have a text for a property, in order and after a contact. */
 export async function contactsWithText(
   db: Executor,

@@ -24,7 +24,7 @@ import { liveTopics } from '../topics/topics.store.ts';
 import { readChoices } from '../topics/topics.ts';
 import { readParts, unfit, watchFile, type ImportPart } from './receive-import.ts';
 import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
-import { addSigns, listTypes, sort } from './run-import.ts';
+import { addSigns, listDateKeys, listTypes, sort } from './run-import.ts';
 
 const ROWS_MAX = 1000;
 const BYTES_MAX = 4 * 1024 * 1024;
@@ -58,7 +58,10 @@ export async function previewImport(
   const types = listTypes(declared, { wanted });
   const decimalSigns = findSigns(rows.list, columns, types);
   const reading = { columns, isDamaged: file.shape.isDamaged, on_bad_value: onBadValue, decimalSigns };
-  const { good, failures } = sort(rows.list, reading, types);
+  const { good, failures } = sort(rows.list, reading, {
+    types,
+    dates: await listDateKeys(db, teamId, declared),
+  });
   const keys = good.map(({ read }) => read.emailKey);
   const different = [...new Set(keys)];
   const usable = countUsable(rows.list, columns);

@@ -1,4 +1,5 @@
 import { stopwatch, nextTurn } from '../../../platform/clock.ts';
+import type { Executor } from '../../../platform/db/index.ts';
 import { BulkSize } from '../../../platform/loop-delay.ts';
 import type { World } from '../../../platform/world.ts';
 import { createLeasedLoop, createTurns, createLeases, type LeasedLoop } from '../../../platform/work-loop/index.ts';
@@ -16,7 +17,7 @@ import {
 import type { ImportOptions } from '../contact-imports/contact-imports.ts';
 import type { PropertyType } from '../../../protocol/contact-filter/index.ts';
 import { addDecimalSign, readRow, undefused, type ColumnSign, type ReadRow } from '../../../protocol/csv/index.ts';
-import { checkDeclarations, declareFromImport } from '../contact-properties/contact-properties.ts';
+import { checkDeclarations, declareFromImport, findDateProperties } from '../contact-properties/contact-properties.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/contact-properties.store.ts';
 import { lockTeam } from '../../../tenancy/access/index.ts';
 import { Refusal } from '../../../platform/refusal.ts';
@@ -144,6 +145,16 @@ export function listTypes(
   ]);
 }
 
+/** Returns the keys of the properties whose dates start automations. */
+export async function listDateKeys(
+  db: Executor,
+  teamId: string,
+  declared: readonly PropertyRow[],
+): Promise<ReadonlySet<string>> {
+  const ids = await findDateProperties.call(db, teamId);
+  return new Set(declared.filter(({ id }) => ids.has(id)).map(({ key }) => key));
+}
+
 /** Reads and writes batches. Returns whether the end was reached. */
 async function readThrough(
   world: World,
@@ -209,7 +220,8 @@ async function writeBatch(world: World, batch: RowBatch): Promise<boolean> {
         if (!batch.hasDeclared && options.wanted.length > 0) await lockTeam(tx, item.team_id);
         const declared = await declaredProperties(tx, item.team_id);
         if (!batch.hasDeclared) orUndeclarable(() => checkDeclarations(declared, options.wanted));
-        const sorted = sort(rows, options, listTypes(declared, batch.hasDeclared ? { wanted: [] } : options));
+        const types = listTypes(declared, batch.hasDeclared ? { wanted: [] } : options);
+        const sorted = sort(rows, options, { types, dates: await listDateKeys(tx, item.team_id, declared) });
         const alive = await stillThere(tx, item.team_id, options);
         const done = await importRows(world, tx, {
           teamId: item.team_id,
@@ -253,13 +265,14 @@ interface SortedRows {
 export function sort(
   rows: readonly FileRow[],
   { columns, isDamaged, on_bad_value: onBadValue, decimalSigns = {} }: ImportReading,
-  types: ReadonlyMap<string, PropertyType>,
+  { types, dates }: { types: ReadonlyMap<string, PropertyType>; dates: ReadonlySet<string> },
 ): SortedRows {
   const good: SortedRows['good'] = [];
   const failures: RowFailure[] = [];
   const table = {
     columns,
     types,
+    dates,
     decimalSigns: new Map(Object.entries(decimalSigns)),
     skipsBadValues: onBadValue === 'skip_value',
     isDamaged,

@@ -11,6 +11,7 @@ import { describeDate, listObstacles, mustMatchTrigger, presentObstacles } from 
 import { readNamedContact } from '../custom-events.ts';
 import { findNextStep, findTrigger, type ConnectionType, type Graph, type Step } from '../graph.ts';
 import { explainRule } from '../rules.ts';
+import { countUnreadableDates } from '../unreadable-dates.ts';
 import { buildPayload } from './start-dates.ts';
 import { evaluateCondition, findDelayEnd, previewSend, wouldResubscribe } from './take-step.ts';
 
@@ -63,6 +64,7 @@ export async function dryRunAutomation(ctx: Ctx<World>, id: string, input: BodyO
     starts_at: isoTime(begin),
     ends_at: isoTime(endsAt),
     steps,
+    unreadable_dates: await countUnreadableDates(store.db, automation),
     not_reached: graph.steps.flatMap(({ key }) => (reached.has(key) ? [] : [key])),
   };
 }

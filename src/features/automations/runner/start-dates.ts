@@ -3,6 +3,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world.ts';
 import { foldText } from '../../../protocol/contact-filter/index.ts';
 import { findTimeZone, type TimeZone } from '../../../protocol/time-zone.ts';
+import { readDate } from '../../../protocol/written-date.ts';
 import { enrol } from '../../../mail/events/index.ts';
 import { createSendSwitch } from '../../../tenancy/instance/index.ts';
 import {
@@ -16,7 +17,7 @@ import {
 import { contactZones, type ContactZones } from '../../campaigns/index.ts';
 import { addOccurrences, lockContacts, type OccurrenceRow } from '../automation-runs.store.ts';
 import { holdAutomation, listDueForDates, saveDatesDone, type AutomationRow } from '../automations.store.ts';
-import { findStart, formatDay, listDays, listTextsOn, readDate, type DateTrigger } from '../date-trigger.ts';
+import { findStart, formatDay, listDays, listTextsOn, type DateTrigger } from '../date-trigger.ts';
 
 /** Clocks of all places show a full hour at a quarter of an hour of UTC. */
 const QUARTER_MS = 900_000;
