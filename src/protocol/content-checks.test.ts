@@ -32,6 +32,33 @@ it('the ten content checks run in one order, and an email without faults passes 
   ]);
 });
 
+it('a check reports everything that it finds, the worst first, and counts what it does not list', () => {
+  const links = [
+    '<a href="http://plain.example">x</a>',
+    '<a href="javascript:alert(1)">x</a>',
+    '<img alt="" src="http://plain.example/a.png">',
+    '<iframe src="{{{PLAN}}}"></iframe>',
+  ];
+  const types = checked(body(links.join('')))['link_types'];
+  expect(types).toMatchObject({
+    status: 'fail',
+    message: expect.stringMatching(
+      /would run code.*merge variable is the address.*link begins with http:.* \(and 1 more\)$/,
+    ),
+  });
+  expect(types?.details).toEqual([
+    'javascript:alert(1)',
+    '<iframe src="{{{PLAN}}}"></iframe>',
+    'http://plain.example',
+    'http://plain.example/a.png',
+  ]);
+  const subject = `Re: ${'long '.repeat(20)}`;
+  expect(checked({ subject })['subject']?.message).toMatch(/begins with Re:.*has 103 characters/);
+  const many = Array.from({ length: 25 }, (_, i) => `<a href="page${i}">x</a>`).join('');
+  const details = checked(body(many))['links']?.details;
+  expect([details?.length, details?.at(-1)]).toEqual([20, '… and 6 more']);
+});
+
 describe('the check of variables', () => {
   it.each([
     ['{{{NICK}}}', 'fail'],

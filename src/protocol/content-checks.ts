@@ -6,11 +6,38 @@ import { decodeAttribute } from './html-references/index.ts';
 const SHOWN_MAX = 20;
 const CHARS_MAX = 200;
 
-/** Returns the first few distinct texts, each cut to a readable length. */
-const shownSome = (texts: readonly string[]): string[] =>
-  [...new Set(texts)]
-    .slice(0, SHOWN_MAX)
+/** Returns the first few distinct texts, each cut to a readable length, and the number of the others. */
+function shownSome(texts: readonly string[]): string[] {
+  const distinct = [...new Set(texts)];
+  const shown = distinct
+    .slice(0, distinct.length > SHOWN_MAX ? SHOWN_MAX - 1 : SHOWN_MAX)
     .map((text) => (text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}…` : text));
+  return distinct.length > SHOWN_MAX ? [...shown, `… and ${distinct.length - shown.length} more`] : shown;
+}
+
+const MESSAGES_MAX = 3;
+const RANK = { pass: 0, warn: 1, fail: 2 } as const;
+
+/**
+ * Combines the results of one check: the worst come first, and a few messages are shown with the number of the others.
+ * Returns the first result if all have passed.
+ */
+export function combineChecks(first: ContentCheck, others: readonly ContentCheck[]): ContentCheck {
+  const found = [first, ...others]
+    .filter(({ status }) => status !== 'pass')
+    .toSorted((a, b) => RANK[b.status] - RANK[a.status]);
+  const [worst] = found;
+  if (!worst) return first;
+  const messages = [...new Set(found.map(({ message }) => message))];
+  const more = messages.length - MESSAGES_MAX;
+  const shown = messages.slice(0, MESSAGES_MAX).join(' ');
+  return {
+    name: worst.name,
+    status: worst.status,
+    message: more > 0 ? `${shown} (and ${more} more)` : shown,
+    details: shownSome(found.flatMap(({ details }) => details)),
+  };
+}
 
 /** The target of a link, as written and as a browser reads it. */
 interface Link {
@@ -25,26 +52,27 @@ const OTHER_PROGRAMS = /^(?:mailto|tel|sms):./i;
 
 /** Every link must have a target that works in a mail program, where there is no base page. */
 function checkLinks(tags: readonly StartTag[], { html, text }: Pick<CheckedContent, 'html' | 'text'>): ContentCheck {
+  const found: ContentCheck[] = [];
   const unquoted = findUnquoted(html ?? '');
   if (unquoted.length > 0) {
     const message = 'An attribute with a merge variable has no quotes; add them, such as href="{{{url}}}".';
-    return { name: 'links', status: 'fail', message, details: shownSome(unquoted) };
+    found.push({ name: 'links', status: 'fail', message, details: unquoted });
   }
   const links = listLinks(tags);
   const broken = links.filter((link) => !link.isOpen && !runsCode(link.address) && !leadsSomewhere(link.address));
   if (broken.length > 0) {
     const message =
       'A link is empty, # or not a full web address; write the full address, such as https://example.com/page.';
-    return { name: 'links', status: 'fail', message, details: shownSome(broken.map(({ written }) => written)) };
+    found.push({ name: 'links', status: 'fail', message, details: broken.map(({ written }) => written) });
   }
   const raw = findRawInUrls(text ?? '');
   if (raw.length > 0) {
     const message =
       'A merge variable in an address of the text is not percent-encoded, so a value such as a+b&c breaks the address; write {{{KEY|urlencode}}}.';
-    return { name: 'links', status: 'warn', message, details: shownSome(raw) };
+    found.push({ name: 'links', status: 'warn', message, details: raw });
   }
   const message = links.length === 0 ? 'There are no links.' : 'Every link is a full web address.';
-  return { name: 'links', status: 'pass', message, details: [] };
+  return combineChecks(passed('links', message), found);
 }
 
 /** A web address at the end of a text, in its path or after it. */
@@ -71,29 +99,30 @@ const leadsSomewhere = (address: string): boolean => isWebAddress(address) || OT
 
 /** A link that runs code fails, and so does a merge variable that chooses what is loaded; plain http is only reported. */
 function checkLinkTypes(tags: readonly StartTag[], images: readonly StartTag[], html: string): ContentCheck {
+  const found: ContentCheck[] = [];
   const running = tags.flatMap(codeIn);
   if (running.length > 0) {
     const message = 'A link would run code; mail programs block it, and spam filters reject the email.';
-    return { name: 'link_types', status: 'fail', message, details: shownSome(running) };
+    found.push({ name: 'link_types', status: 'fail', message, details: running });
   }
   const chosen = findResources(html);
   if (chosen.length > 0) {
     const message =
       'A merge variable is the address of a script, style sheet, frame, form or other resource; its value is left out, so write the address itself.';
-    return { name: 'link_types', status: 'fail', message, details: shownSome(chosen) };
+    found.push({ name: 'link_types', status: 'fail', message, details: chosen });
   }
   const plain = listLinks(tags).filter(({ address }) => /^http:/i.test(address));
   if (plain.length > 0) {
     const message = 'A link begins with http://; use https:// if the site supports it.';
-    return { name: 'link_types', status: 'warn', message, details: shownSome(plain.map(({ written }) => written)) };
+    found.push({ name: 'link_types', status: 'warn', message, details: plain.map(({ written }) => written) });
   }
   const loaded = images.map(({ attributes }) => attributes.get('src') ?? '');
   const plainImages = loaded.filter((source) => /^http:/i.test(readAddress(withDefaults(source))));
   if (plainImages.length > 0) {
     const message = 'A picture begins with http://; some mail programs load pictures from https:// only.';
-    return { name: 'link_types', status: 'warn', message, details: shownSome(plainImages) };
+    found.push({ name: 'link_types', status: 'warn', message, details: plainImages });
   }
-  return { name: 'link_types', status: 'pass', message: 'No link runs code, and none is plain http.', details: [] };
+  return combineChecks(passed('link_types', 'No link runs code, and none is plain http.'), found);
 }
 
 function listLinks(tags: readonly StartTag[]): Link[] {
@@ -168,7 +197,7 @@ interface PostalLines {
   city: string;
 }
 
-/** Runs every check once, in the order of the contract. */
+/** Runs every check once, in the order of the contract. A check reports everything that it finds. */
 export function checkContent(content: CheckedContent): ContentCheck[] {
   const tags = listStartTags(escapeDefaults(content.html ?? ''));
   const images = tags.filter(({ name }) => name === 'img');
@@ -183,7 +212,7 @@ export function checkContent(content: CheckedContent): ContentCheck[] {
     checkTextAndImages(content, images.length),
     checkSize(content),
     checkUnsubscribe(content),
-  ];
+  ].map((check) => ({ ...check, details: shownSome(check.details) }));
 }
 
 /** Limit for one body, because each variable is looked up again for every recipient. */
@@ -202,14 +231,12 @@ function checkVariables({ subject, previewText, html, text, isKnown }: CheckedCo
     );
     for (const key of collectKeys(bare)) if (!isKnown(key)) unknown.add(key);
   }
-  if (unknown.size === 0) return checkForeignVariables([subject, previewText, html, text]);
-  return {
-    name: 'variables',
-    status: 'fail',
-    message:
-      'A merge variable is not a field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.',
-    details: shownSome([...unknown].map((key) => `{{{${key}}}}`)),
-  };
+  const foreign = checkForeignVariables([subject, previewText, html, text]);
+  if (unknown.size === 0) return foreign;
+  const message =
+    'A merge variable is not a field or property of a contact and has no default; write {{{KEY|default}}} or declare the property.';
+  const details = [...unknown].map((key) => `{{{${key}}}}`);
+  return combineChecks({ name: 'variables', status: 'fail', message, details }, [foreign]);
 }
 
 /** The variables of other services: `{{first_name}}`, `*|FNAME|*`, `%%first_name%%` and `%recipient.name%`. */
@@ -221,7 +248,7 @@ function checkForeignVariables(texts: readonly (string | null)[]): ContentCheck 
   if (foreign.length === 0) return passed('variables', 'Every merge variable has a value or a default.');
   const message =
     'A merge variable of another service stands in the text as it is written; write it as {{{KEY}}} or {{{KEY|default}}}.';
-  return { name: 'variables', status: 'fail', message, details: shownSome(foreign) };
+  return { name: 'variables', status: 'fail', message, details: foreign };
 }
 
 const SUBJECT_CHARS = 60;
@@ -231,15 +258,18 @@ const ANSWER = /^(?:re|fwd?|aw|wg|sv|vs|tr|rv|odp)\s*(?:\[\d+\])?\s*:/i;
 function checkSubject(subject: string): ContentCheck {
   const written = subject.trim();
   if (written === '') return { name: 'subject', status: 'fail', message: 'There is no subject.', details: [] };
+  const found: ContentCheck[] = [];
   const mark = ANSWER.exec(written)?.[0];
   if (mark !== undefined) {
     const message = `The subject begins with ${mark} as if the email were an answer; that misleads readers, and spam filters know it.`;
-    return { name: 'subject', status: 'warn', message, details: [] };
+    found.push({ name: 'subject', status: 'warn', message, details: [] });
   }
   const chars = countChars(withDefaults(written));
-  if (chars <= SUBJECT_CHARS) return passed('subject', `The subject has ${inWords(chars)}.`);
-  const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
-  return { name: 'subject', status: 'warn', message, details: [] };
+  if (chars > SUBJECT_CHARS) {
+    const message = `The subject has ${inWords(chars)}; many mail programs show no more than ${SUBJECT_CHARS}.`;
+    found.push({ name: 'subject', status: 'warn', message, details: [] });
+  }
+  return combineChecks(passed('subject', `The subject has ${inWords(chars)}.`), found);
 }
 
 const PREVIEW_CHARS = 150;
@@ -264,7 +294,7 @@ function checkAltText(images: readonly StartTag[]): ContentCheck {
     name: 'alt_text',
     status: 'warn',
     message: `${bare.length === 1 ? 'A picture has' : `${bare.length} pictures have`} no alt text; readers who do not see pictures miss them.`,
-    details: shownSome(bare.map(({ attributes }) => attributes.get('src') ?? '')),
+    details: bare.map(({ attributes }) => attributes.get('src') ?? ''),
   };
 }
 
@@ -277,17 +307,20 @@ function checkImageWeight(
 ): ContentCheck {
   const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
   const gone = [...sources.filter((source) => isGone(source)), ...elsewhere];
+  const found: ContentCheck[] = [];
   if (gone.length > 0) {
     const message = 'A picture was deleted from this service, or its address is truncated; readers see a gap.';
-    return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };
+    found.push({ name: 'image_weight', status: 'fail', message, details: gone });
   }
   // A repeated image is loaded once.
   const served = [...new Set(sources)].reduce((sum, source) => sum + countBytes(source), 0);
   const bytes = sources.reduce((sum, source) => sum + embeddedBytes(source), served);
   const size = `${(bytes / IMAGE_BYTES).toFixed(1)} MB`;
-  if (bytes <= IMAGE_BYTES) return passed('image_weight', 'The pictures in the body have at most 1 MB.');
-  const message = `The pictures in the body have ${size}; an email with more than 1 MB opens slowly.`;
-  return { name: 'image_weight', status: 'warn', message, details: [] };
+  if (bytes > IMAGE_BYTES) {
+    const message = `The pictures in the body have ${size}; an email with more than 1 MB opens slowly.`;
+    found.push({ name: 'image_weight', status: 'warn', message, details: [] });
+  }
+  return combineChecks(passed('image_weight', 'The pictures in the body have at most 1 MB.'), found);
 }
 
 const BASE64_PART = 0.75;

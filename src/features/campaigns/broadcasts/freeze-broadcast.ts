@@ -50,7 +50,13 @@ import {
   type MergedContact,
 } from './merge-values.ts';
 import { refuse, type Refusal } from '../../../platform/refusal.ts';
-import { VARIABLES_MAX, checkContent, showsAddress, type ContentCheck } from '../../../protocol/content-checks.ts';
+import {
+  VARIABLES_MAX,
+  checkContent,
+  combineChecks,
+  showsAddress,
+  type ContentCheck,
+} from '../../../protocol/content-checks.ts';
 import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
 import type { PostalAddress } from '../../../contract/index.ts';
 import { listSubjects } from './ab-test.ts';
@@ -85,12 +91,13 @@ function runChecks({ written, source, properties, team, shown }: Checked): Conte
         source?.template?.fallbacks.has(key) === true,
     });
   const [first = [], ...others] = listSubjects(written).map(checkSubject);
-  // With several subjects, report the one with the worst result.
-  return first.map((check, i) => others.reduce((worst, checks) => pickWorse(worst, checks[i] ?? worst), check));
+  return first.map((check, i) =>
+    combineChecks(
+      check,
+      others.flatMap((checks) => checks[i] ?? []),
+    ),
+  );
 }
-
-const RANK = { pass: 0, warn: 1, fail: 2 } as const;
-const pickWorse = (a: ContentCheck, b: ContentCheck): ContentCheck => (RANK[b.status] > RANK[a.status] ? b : a);
 
 export function mustPass(checks: readonly ContentCheck[]): void {
   const failing = checks.filter(({ status }) => status === 'fail');
