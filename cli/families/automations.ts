@@ -45,7 +45,7 @@ export const automations = withRemaining({
     declareAction('updateAutomation', { warn: adviseWarnings }),
     declareAction('stopAutomation', { done: 'Stopped' }),
     declareAction('duplicateAutomation', { done: 'Copied' }),
-    declareAction('createAutomationRun', { done: 'Started run' }),
+    declareAction('createAutomationRun', { done: 'Started run', warn: adviseWarnings }),
     declareAction('getAutomationEnrolment', { describe: enrolmentInWords }),
     declareAction('dryRunAutomation', { describe: dryRunInWords }),
     declareAction('retryAutomationRuns', { describe: retriesInWords }),

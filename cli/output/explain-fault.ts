@@ -101,6 +101,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   broadcast_id: () => ['listBroadcasts'],
   confirmation_template_id: () => ['listTemplates'],
   contact: () => ['listContacts'],
+  contacts: () => ['listContacts'],
   contact_property_id: () => ['listContactProperties'],
   domain: () => ['getSso'],
   domain_id: () => ['listDomains'],
@@ -249,9 +250,12 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
     command: ['teams resume', 'TEAM'],
   }),
   invalid_permission: aboutPermission,
-  not_found: ({ operation, path, query, sent }) =>
+  not_found: ({ operation, path, query, sent, body }) =>
     NOT_THERE[operation] ??
-    findFirstAdvice([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+    findFirstAdvice(
+      namedFirst([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], body.message),
+      path,
+    ),
   resource_locked: (fault) => takenBy(fault),
   validation_error: (fault) => adviseFields(fault) ?? listenInstead(fault) ?? takenBy(fault),
   invalid_parameter: (fault) =>
@@ -301,6 +305,13 @@ const isCallInFamily = (operation: ContractId, isMeant: (family: Family) => bool
   });
 
 const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
+
+/** Puts the names of what the message says was not found first: a contact, and not the broadcast in the path. */
+function namedFirst(names: readonly string[], message: string): string[] {
+  const missing = /^(\w+) not found\b/.exec(message)?.[1]?.toLowerCase();
+  const isMissing = (name: string): boolean => missing !== undefined && name.startsWith(missing);
+  return [...names.filter(isMissing), ...names.filter((name) => !isMissing(name))];
+}
 
 const findFirstAdvice = (names: readonly string[], path: Path): Advice | undefined =>
   names.map((name) => listFor(name, path)).find((advice) => advice !== undefined);
@@ -354,7 +365,7 @@ const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | un
     : undefined;
 
 /** The advice by the reason that a refusal gives in addition to its name. */
-const BY_REASON: Readonly<Record<string, Advice>> = {
+const BY_REASON: Readonly<Record<string, Advice | ((fault: ApiFault) => Advice)>> = {
   sending_off: {
     words: 'On the server’s machine, the command `sending` shows the reason. Switch it on there with',
     command: ['sending', 'on'],
@@ -363,18 +374,21 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
     words: 'On the server’s machine, the command `sending` shows the reason. Switch it on there with',
     command: ['sending', 'on', '--marketing'],
   },
-  no_postal_address: {
-    words: 'Set it with',
-    command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
-  },
-  review_required: {
-    words: 'Send the page to the person who approves it; create its link with',
-    command: ['createBroadcastShare', 'ID', '--allow-review'],
-  },
+  no_postal_address: () => ADDRESS_MISSING,
+  review_required: ({ path }) =>
+    'broadcast_id' in path
+      ? {
+          words: 'Send the page to the person who approves it; create its link with',
+          command: ['createBroadcastShare', idIn(path, 'broadcast_id'), '--allow-review'],
+        }
+      : { words: 'Create it without sending it, and send its page to the person who approves it.' },
 };
 
-/** Returns the advice for a reason that is shown together with other things. */
-export const adviceOfReason = (reason: string): Advice | undefined => BY_REASON[reason];
+/** The advice for a team without a postal address. */
+export const ADDRESS_MISSING: Advice = {
+  words: 'Set it with',
+  command: ['updateTeam', '--sender-name', 'NAME', '--line1', 'STREET', '--city', 'CITY', '--country', 'DE'],
+};
 
 /** Returns the advice that follows a refusal. */
 function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
@@ -382,7 +396,7 @@ function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
   if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];
   const { details = {} } = body;
   const ofReason = 'reason' in details ? BY_REASON[String(details.reason)] : undefined;
-  if (ofReason) return [ofReason];
+  if (ofReason) return [typeof ofReason === 'function' ? ofReason(fault) : ofReason];
   const isOfRules = ['resource_locked', 'validation_error'].includes(body.name) && fault.status !== 400;
   const own = isOfRules ? BY_OPERATION[operation]?.(fault, key) : undefined;
   return listOfAdvice(own ?? BY_NAME[body.name]?.(fault, key));

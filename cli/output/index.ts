@@ -25,7 +25,7 @@ export {
   isOperators,
   setOne,
   type KeyInUse,
-  adviceOfReason,
+  ADDRESS_MISSING,
   listFor,
 } from './explain-fault.ts';
 export {

@@ -179,6 +179,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     'rasket segments list',
   ],
   [['contacts', 'get', 'nope'], () => listed(), 'rasket contacts list'],
+  [
+    ['broadcasts', 'share', ID, '--contact', 'nobody@x.example'],
+    () => refused(404, 'not_found', 'Contact not found.'),
+    'rasket contacts list',
+  ],
   [['doctor'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
 ];
 
@@ -206,6 +211,15 @@ describe('a suggested command', () => {
     expect(doctor).toMatchObject({ code: 69, stdout: expect.stringContaining('was lost before the response arrived') });
     expect(doctor.stdout + doctor.stderr).not.toContain('rasket doctor');
     await new Promise<void>((done) => server.close(() => done()));
+  });
+
+  it('names the broadcast whose page has to be approved, and none for a broadcast that was not created', async () => {
+    const says = 'The content must be approved first, and nobody has reviewed it.';
+    const answer = () => refused(422, 'validation_error', says, { details: { reason: 'review_required' } });
+    const { stderr, url } = await speak(['broadcasts', 'send', ID], answer, { columns: 500 });
+    expect(stderr).toContain(`rasket broadcasts share --url ${url} ${ID} --allow-review`);
+    const draft = ['broadcasts', 'create', '--from', 'a@x.example', '--subject', 'x', '--text', 'x', '--send'];
+    expect((await speak(draft, answer)).stderr).toContain('Create it without sending it, and send its page');
   });
 
   it('for a finding names the server that was asked, and a command for its machine stays unchanged', async () => {

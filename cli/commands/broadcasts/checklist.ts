@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../client/index.ts';
 import { buildCall } from '../../input/index.ts';
-import { adviceOfReason } from '../../output/index.ts';
+import { ADDRESS_MISSING } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, printResponse, type Call } from '../run-action.ts';
 
@@ -19,5 +19,5 @@ export async function runChecklist(session: Session, call: Call): Promise<void> 
       : item,
   );
   await printResponse(session, call, session.isJson ? answer : { ...answer, gate: said }, body);
-  if (hasNoAddress) session.advise(adviceOfReason('no_postal_address'));
+  if (hasNoAddress) session.advise(ADDRESS_MISSING);
 }

@@ -23,9 +23,11 @@ import {
 } from '../audience/index.ts';
 import { contactZones } from '../campaigns/index.ts';
 import { listRunRows, removeOldOccurrences } from './automation-runs.store.ts';
-import { findContactId, loadAutomation, presentRun } from './automations.ts';
+import { findContactId, loadAutomation, loadGraph, presentRun } from './automations.ts';
 import type { AutomationRow } from './automations.store.ts';
+import { isVariable } from './check-steps.ts';
 import { findNext, formatDay, type DateTrigger } from './date-trigger.ts';
+import { isRecord, type Graph } from './graph.ts';
 import { findZone } from './runner/start-dates.ts';
 import { findCustomEvent } from './custom-events.store.ts';
 import { findPayloadFault, readNamedContact } from './custom-events.ts';
@@ -45,9 +47,34 @@ export async function createAutomationRun(ctx: Ctx, id: string, input: BodyOf<'c
     ]);
     return one;
   });
-  if (outcome?.runId !== undefined) return { object: 'automation_run' as const, id: outcome.runId };
+  if (outcome?.runId !== undefined) {
+    const { steps } = await loadGraph(ctx, id, row.version);
+    const missing = listMissing(steps, payload ?? {});
+    return {
+      object: 'automation_run' as const,
+      id: outcome.runId,
+      ...(missing.length > 0 && {
+        warnings: [
+          `The steps read ${missing.join(', ')}, which the payload does not have; the fallback of the template applies, or the step fails.`,
+        ],
+      }),
+    };
+  }
   const reason = outcome?.refused ?? 'disabled';
   throw refuse('validation_error', { status: 422, say: `No run was started. ${OBSTACLES[reason]}` });
+}
+
+/** Lists the variables of the event that emails of the steps read and a payload lacks. */
+function listMissing(steps: Graph['steps'], payload: Readonly<Record<string, unknown>>): string[] {
+  const read = steps.flatMap(({ config: { template } }) =>
+    isRecord(template) && isRecord(template['variables']) ? Object.values(template['variables']) : [],
+  );
+  const names = read.flatMap((value) => (isVariable(value) && value.var.startsWith('event.') ? [value.var] : []));
+  const hasValue = (name: string): boolean => {
+    const key = name.slice('event.'.length);
+    return Object.hasOwn(payload, key) && payload[key] !== null;
+  };
+  return [...new Set(names)].filter((name) => !hasValue(name));
 }
 
 /** Checks a payload as an event of the automation's trigger would be. An event that was deleted checks nothing. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { removeOldEnrolments } from '../../../src/features/automations/start.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { line, start, supply, wait, type Supplies } from './graph.ts';
+import { line, start, step, supply, wait, type Supplies } from './graph.ts';
 
 const DAY = 24 * 3_600_000;
 
@@ -49,6 +49,17 @@ describe('POST /automations/{automation_id}/runs', () => {
     const sql = 'select payload from automation_runs where id = ?';
     const row = await scene.app.world.db.get<{ payload: string }>(sql, [byId.body.id]);
     expect(JSON.parse(row?.payload ?? '')).toEqual({ product: 'Tea' });
+  });
+
+  it('warns of variables of the event that the steps read and the payload lacks', async () => {
+    const variables = { PRODUCT: { var: 'event.product' }, TOTAL: { var: 'event.total' } };
+    const mail = step('mail', 'send_email', { template: { id: has.template, variables } });
+    const id = await make(line(start, wait('w'), mail));
+    expect((await enrol(id, { contact_id: has.contact, payload: { total: 3 } })).body.warnings).toEqual([
+      'The steps read event.product, which the payload does not have; the fallback of the template applies, or the step fails.',
+    ]);
+    const whole = await enrol(id, { contact_id: has.contact, payload: { product: 'Tea', total: 3 } });
+    expect(whole.body).toEqual({ object: 'automation_run', id: whole.body.id });
   });
 
   it('refuses a disabled automation, an unknown one, one of another team and an unknown contact', async () => {
