@@ -6,7 +6,7 @@ import type { Store } from '../../platform/store.ts';
 import type { Ctx, NobodyCtx } from '../../tenancy/access/index.ts';
 import { audited } from '../../tenancy/audit/index.ts';
 import { mayShowContent, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
-import { contactNamed } from '../audience/index.ts';
+import { contactNamed, findTopic } from '../audience/index.ts';
 import {
   computeVersion,
   isReviewable,
@@ -196,6 +196,8 @@ export interface PageBroadcast {
   checklist: Awaited<ReturnType<typeof getBroadcastChecklist>> | null;
   /** Null before the broadcast is being sent. */
   report: (BroadcastReport & { periods: Period[]; isHourly: boolean }) | null;
+  /** The name of its topic; null without one. */
+  topicName: string | null;
   /** The newest reviews. */
   reviews: Awaited<ReturnType<typeof listBroadcastReviews>>['data'];
   /** The version of the content. */
@@ -238,6 +240,7 @@ async function loadBroadcastParts(ctx: Ctx, share: PageShareRow): Promise<PageBr
     broadcast,
     checklist: isBegun ? null : await getBroadcastChecklist(ctx, id),
     report: isBegun ? await loadReport(ctx, broadcast) : null,
+    topicName: row.topic_id === null ? null : ((await findTopic(db, ctx.teamId, row.topic_id))?.name ?? null),
     reviews: (await listBroadcastReviews(ctx, id, { limit: REVIEWS_SHOWN })).data,
     version: await computeVersion(db, row),
     mayReview: share.allow_review === 1 && isReviewable(row),

@@ -43,6 +43,24 @@ describe('the page of a broadcast', () => {
     expect(frame).toContain('Hello Alex');
   });
 
+  it('the page of a broadcast names the topic and has the email before the checks, of which those that passed are folded', async () => {
+    const topic = { name: 'Tea & more', default_subscription: 'opt_in' };
+    const { id: topicId } = (await desk.call('POST', '/topics', topic)).body;
+    const { ours } = await open(await share(await desk.make({ topic_id: topicId })));
+    expect(ours).toContain('<dt>Topic</dt><dd><bdi>Tea &amp; more</bdi></dd>');
+    const places = [
+      'id="preview"',
+      'id="checklist"',
+      'There is no preview text',
+      'checks have passed',
+      'There is a body.',
+    ];
+    const found = places.map((one) => ours.indexOf(one, ours.indexOf('<main')));
+    expect(found, String(found)).toEqual(found.toSorted((a, b) => a - b));
+    expect(found[0]).toBeGreaterThan(0);
+    expect(ours).toMatch(/<summary>\d+ checks have passed<\/summary>/);
+  });
+
   it('the page of a broadcast shows the email of each chosen contact and no other contact', async () => {
     const names = ['Ada', 'Grace'];
     const id = await desk.make();

@@ -170,12 +170,15 @@ function renderPreviewPage({ page, view, shown, token }: PreviewPage): Buffer {
   const isSending = parts?.broadcast.status === 'sending';
   const notice = isSending ? renderLiveNotice(view) : '';
   const fields = parts ? renderBroadcastFields(parts, shown) : renderMailFields(page, shown);
+  const links = shown.content?.links ?? [];
   const html: (string | Buffer)[] = [
     withRefresh(documentStart(title, STYLE), isSending && view.live),
     `<header><h1><bdi>${escapeHtml(title)}</bdi></h1>${fields}${notice}</header>
 <main aria-label="Preview and results">`,
-    ...(parts ? renderBroadcastParts(parts, shown, token) : []),
+    ...(parts?.report ? [renderReport({ broadcast: parts.broadcast, report: parts.report, links })] : []),
     ...renderPreview(page, view, shown),
+    ...(parts ? [renderReviews(parts, token)] : []),
+    ...(parts?.checklist ? [renderChecklist(parts.checklist)] : []),
     `</main>
 <footer><p>This is a preview of ${NOUNS[share.kind]}. Opening it counts no open and no click, and nobody can unsubscribe here. Anyone with the link can view it until ${renderTime(share.expires_at)}.</p></footer>${documentEnd}`,
   ];
@@ -187,14 +190,6 @@ const NOUNS: Record<SharedPage['share']['kind'], string> = {
   template: 'one template',
   automation: 'the emails of one automation',
 };
-
-const renderBroadcastParts = (parts: PageBroadcast, { content }: ShownMail, token: string): string[] => [
-  parts.report === null
-    ? ''
-    : renderReport({ broadcast: parts.broadcast, report: parts.report, links: content?.links ?? [] }),
-  parts.checklist === null ? '' : renderChecklist(parts.checklist),
-  renderReviews(parts, token),
-];
 
 const withRefresh = (head: string, isLive: boolean): string =>
   isLive ? head.replace('<title>', `<meta http-equiv="refresh" content="${REFRESH_SECONDS}"><title>`) : head;
@@ -214,7 +209,7 @@ const STATUSES: Record<PageBroadcast['broadcast']['status'], string> = {
   failed: 'Failed',
 };
 
-function renderBroadcastFields({ broadcast, checklist }: PageBroadcast, { mail }: ShownMail): string {
+function renderBroadcastFields({ broadcast, checklist, topicName }: PageBroadcast, { mail }: ShownMail): string {
   const { status, held, paused, recipients, excluded, total, scheduled_at: scheduledAt } = broadcast;
   const stops = [...(paused === null ? [] : ['paused']), ...(held === null ? [] : ['on hold'])];
   const progress = total === null ? '' : `${recipients + excluded} of ${total} contacts, ${excluded} of them left out`;
@@ -229,6 +224,7 @@ function renderBroadcastFields({ broadcast, checklist }: PageBroadcast, { mail }
     ['Scheduled for', scheduledAt === undefined ? '' : renderTime(Date.parse(scheduledAt))],
     ['Segments', (audience?.segments ?? []).map(({ name }) => bdi(name)).join(', ')],
     ['Without', (audience?.exclude_segments ?? []).map(({ name }) => bdi(name)).join(', ')],
+    ['Topic', bdi(topicName ?? '')],
     ['Recipients', audience ? `${audience.recipients} of ${audience.contacts} contacts` : ''],
     [
       'Over the limit of marketing mail now',
@@ -255,8 +251,8 @@ function renderRows(rows: readonly [string, string][]): string {
 const RESULTS = { pass: 'OK', warn: 'Check', fail: 'Problem' } as const;
 
 function renderChecklist({ gate, checks }: NonNullable<PageBroadcast['checklist']>): string {
-  const items = [
-    ...gate.map(({ ok, message }) => ({ status: ok ? ('pass' as const) : ('fail' as const), message, details: [] })),
+  const items: CheckItem[] = [
+    ...gate.map(({ ok, message }): CheckItem => ({ status: ok ? 'pass' : 'fail', message, details: [] })),
     ...checks,
   ];
   const problems = items.filter(({ status }) => status === 'fail').length;
@@ -264,11 +260,28 @@ function renderChecklist({ gate, checks }: NonNullable<PageBroadcast['checklist'
     problems === 0
       ? 'Nothing prevents sending.'
       : `${problems === 1 ? '1 problem prevents' : `${problems} problems prevent`} sending.`;
+  const passed = items.filter(({ status }) => status === 'pass');
+  const open = items.filter(({ status }) => status !== 'pass');
+  const folded =
+    passed.length === 0
+      ? ''
+      : `<details><summary>${passed.length === 1 ? '1 check has' : `${passed.length} checks have`} passed</summary>${listChecks(passed)}</details>`;
+  return `<section aria-labelledby="checklist"><h2 id="checklist">Checklist</h2><p>${summary}</p>${listChecks(open)}${folded}</section>`;
+}
+
+interface CheckItem {
+  status: keyof typeof RESULTS;
+  message: string;
+  details: readonly string[];
+}
+
+function listChecks(items: readonly CheckItem[]): string {
+  if (items.length === 0) return '';
   const rows = items.map(({ status, message, details }) => {
     const more = details.length === 0 ? '' : `<ul>${details.map((one) => `<li>${bdi(one)}</li>`).join('')}</ul>`;
     return `<li><span${status === 'fail' ? ' class="bad"' : ''}>${RESULTS[status]}</span><div>${bdi(message)}${more}</div></li>`;
   });
-  return `<section aria-labelledby="checklist"><h2 id="checklist">Checklist</h2><p>${summary}</p><ul class="checks">${rows.join('')}</ul></section>`;
+  return `<ul class="checks">${rows.join('')}</ul>`;
 }
 
 const DECISIONS = { approved: 'approved', changes_requested: 'requested changes to' } as const;
