@@ -12,6 +12,9 @@ describe('tagHtmlLinks', () => {
     ['https://x.example/p?', `https://x.example/p?${HTML}`],
     ['https://x.example/p?a=1&amp;', `https://x.example/p?a=1&amp;${HTML}`],
     ['https://x.example/p#part?x', `https://x.example/p?${HTML}#part?x`],
+    ['https://x.example/p?a=&#x41;', `https://x.example/p?a=&#x41;&amp;${HTML}`],
+    ['https://x.example/p?a&#part', `https://x.example/p?a&${HTML}#part`],
+    ['https://x.example/?my_utm_source=own', `https://x.example/?my_utm_source=own&amp;${HTML}`],
     ['https://x.example/p?a=&#65;#part', `https://x.example/p?a=&#65;&amp;${HTML}#part`],
     [' HTTP://x.example/p ', ` HTTP://x.example/p?${HTML} `],
     [
@@ -24,6 +27,13 @@ describe('tagHtmlLinks', () => {
     ],
   ])('turns the link %s into %s', (before, after) => {
     expect(tagHtmlLinks(`<a href="${before}">x</a>`, NEWS)).toBe(`<a href="${after}">x</a>`);
+  });
+
+  it('adds each of the five parameters, with every character that ends an attribute encoded', () => {
+    const five = { source: 's', medium: 'm', campaign: `it's "<new>"`, term: 't', content: 'ä' };
+    expect(tagHtmlLinks('<a href="https://x.example">x</a>', five)).toBe(
+      '<a href="https://x.example?utm_source=s&amp;utm_medium=m&amp;utm_campaign=it%27s%20%22%3Cnew%3E%22&amp;utm_term=t&amp;utm_content=%C3%A4">x</a>',
+    );
   });
 
   it.each([
@@ -43,12 +53,15 @@ it.each([
   ['See https://x.example/p.', `See https://x.example/p?${TEXT}.`],
   ['(https://x.example/p?a=1#b) and', `(https://x.example/p?a=1&${TEXT}#b) and`],
   ['https://x.example/?e={{{EMAIL|urlencode}}}\nNext', `https://x.example/?e={{{EMAIL|urlencode}}}&${TEXT}\nNext`],
+  ['<HTTPS://x.example/p>', `<HTTPS://x.example/p?${TEXT}>`],
+  ['https://x.example/p?a&#1', `https://x.example/p?a&${TEXT}#1`],
   ['{{{UNSUBSCRIBE_URL}}} and ftp://x.example', '{{{UNSUBSCRIBE_URL}}} and ftp://x.example'],
 ])('the text %j becomes %j', (before, after) => expect(tagTextLinks(before, NEWS)).toBe(after));
 
 it.each([
   ['https://x.example/p?utm_source=a&b=2&UTM_x=c#d', 'https://x.example/p?b=2#d'],
   ['https://x.example/p?utm_source=a', 'https://x.example/p'],
+  ['https://x.example/p?b=utm_x&utm_source=a', 'https://x.example/p?b=utm_x'],
   ['https://x.example/p?b=utm_source=a', 'https://x.example/p?b=utm_source=a'],
   ['https://x.example/p#?utm_source=a', 'https://x.example/p#?utm_source=a'],
 ])('removeUtm turns %s into %s', (before, after) => expect(removeUtm(before)).toBe(after));
@@ -57,4 +70,6 @@ it.each([
   ['Example Ltd.', 'example-ltd'],
   ['Große Änderung 2026!', 'große-änderung-2026'],
   ['—', ''],
+  ['ﬁrst', 'first'],
+  ['x'.repeat(150), 'x'.repeat(100)],
 ])('makeUtmValue turns %j into %j', (name, value) => expect(makeUtmValue(name)).toBe(value));
