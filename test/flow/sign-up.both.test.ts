@@ -334,6 +334,22 @@ describe('an attacker', () => {
     expect(await mailsTo(victim), 'within the hour').toHaveLength(1);
   });
 
+  it('gets one mail to addresses that differ after a plus sign, within the hour and within a day', async () => {
+    const victim = newAddress();
+    const [local, domain] = victim.split('@');
+    const tagged = ['', '+1', '+2', '+a+b'].map((tag) => `${local}${tag}@${domain}`);
+    const count = async () => (await Promise.all(tagged.map(mailsTo))).flat().length;
+    const other = await createForm();
+    for (const [n, email] of tagged.entries()) await send(email, { to: n % 2 === 0 ? form : other });
+    expect(await count(), 'from all forms').toBe(1);
+    scene.clock.advance(HOUR + MINUTE);
+    await send(tagged[1] ?? '');
+    expect(await count(), 'from the same form, a day later at the earliest').toBe(1);
+    scene.clock.advance(HOUR + MINUTE);
+    await send(tagged[2] ?? '', { to: other });
+    expect(await count()).toBe(2);
+  });
+
   it('gets one mail a day and three in 30 days out of one form', async () => {
     const victim = newAddress();
     for (let hour = 0; hour < 23; hour++) {

@@ -161,6 +161,14 @@ export function normalizeAddress(address: string): string {
   return `${local}@${domain.ok ? domain.domain : parts.domain.toLowerCase()}`;
 }
 
+/** Returns a normalized address without what follows a plus sign in its local part, which most providers ignore. */
+export function withoutSubaddress(emailKey: string): string {
+  const at = emailKey.lastIndexOf('@');
+  const plus = emailKey.indexOf('+');
+  // A quoted local part and one that begins with the sign are left as they are.
+  return plus <= 0 || plus > at || emailKey.startsWith('"') ? emailKey : emailKey.slice(0, plus) + emailKey.slice(at);
+}
+
 /**
  * Normalizes the beginning of an address for prefix searches; a non-ASCII domain is only normalized if it is complete.
  */

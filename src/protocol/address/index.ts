@@ -25,6 +25,7 @@ export {
   quoteString,
   quoteValue,
   splitAddress,
+  withoutSubaddress,
   type AddressResult,
   type Mailbox,
 } from './address.ts';
