@@ -117,6 +117,30 @@ it('days in a filter are counted back from the time of reading, and inactivity b
   expect(await find({ engagement: 'inactive', within_days: 9 })).toBe('');
 });
 
+it('the 300 links that a contact clicked last are kept, and the others of the contact are forgotten', async () => {
+  const { campaign, find, send } = await readers();
+  const { db } = scene.app.world;
+  const { mails } = await send();
+  const ids = new Map<string, string>();
+  for (const name of ['ada', 'bob']) ids.set(name, (await campaign.read(`/contacts/${name}@example.org`)).id as string);
+  const hash = (n: number) => String(n).padStart(64, '0');
+  const columns = ['team_id', 'url_hash', 'contact_id', 'last_at'];
+  // Two rows have the same time.
+  const earlier = [...ids.values()].flatMap((id) =>
+    Array.from({ length: 300 }, (_, n) => [campaign.team.id, hash(n), id, 1000 + Math.max(n, 1)]),
+  );
+  await db.tx((tx) => tx.insertMany('contact_link_clicks', columns, earlier));
+  await clicks(mails.ada);
+  await letReadingsSettle(scene);
+  const sql = 'select url_hash from contact_link_clicks where contact_id = ?';
+  const kept = async (name: string) =>
+    new Set((await db.all<{ url_hash: string }>(sql, [ids.get(name) ?? ''])).map((row) => row.url_hash));
+  const ada = await kept('ada');
+  expect([ada.size, ada.has(hash(0)), ada.has(hash(1)), ada.has(hash(299))]).toEqual([300, false, true, true]);
+  expect((await kept('bob')).size).toBe(300);
+  expect(await find({ engagement: 'clicked', link: OFFER })).toBe('ada');
+});
+
 it('mail that a program sends to the address of a contact does not count as its engagement', async () => {
   const { campaign, find } = await readers();
   const mail = await sendHtml(scene, campaign.team, campaign.domain, {

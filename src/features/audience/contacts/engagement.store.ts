@@ -226,6 +226,29 @@ async function recordLinks(tx: Executor, events: readonly EmailEvent[]): Promise
         where excluded.last_at > contact_link_clicks.last_at`,
     [JSON.stringify([...clicks.values()])],
   );
+  await removeOldLinks(tx, [...new Set([...clicks.values()].map((click) => click.contact_id))]);
+}
+
+/** Links per contact: a personal link in each mail would otherwise add a row with each click, without end. */
+const LINKS_MAX = 300;
+
+/** Removes the links of contacts that have more than are kept, those that were clicked longest ago. */
+async function removeOldLinks(tx: Executor, contactIds: readonly string[]): Promise<void> {
+  const isPg = tx.dialect === 'pg';
+  const wanted = isPg ? 'unnest(?::uuid[]) as wanted(value)' : 'json_each(?) as wanted';
+  const list = isPg ? `{${contactIds.join(',')}}` : JSON.stringify(contactIds);
+  const full = await tx.all<{ contact_id: string }>(
+    `select wanted.value as contact_id from ${wanted} where exists (
+      select 1 from contact_link_clicks where contact_id = wanted.value limit 1 offset ?)`,
+    [list, LINKS_MAX],
+  );
+  if (full.length === 0) return;
+  await tx.runEach(
+    `delete from contact_link_clicks where contact_id = ? and (last_at, url_hash) in (
+      select last_at, url_hash from contact_link_clicks where contact_id = ?
+        order by last_at desc, url_hash desc ${isPg ? '' : 'limit -1 '}offset ?)`,
+    full.map(({ contact_id: contactId }) => [contactId, contactId, LINKS_MAX]),
+  );
 }
 
 /** Counts a custom event that was received for a contact, in a transaction that holds the contact. */
