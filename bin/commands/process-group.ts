@@ -27,7 +27,7 @@ const FAILED_STARTS_MAX = 5;
 /** A process that does not report its metrics within this time is left out. */
 const METRICS_MS_MAX = 3000;
 
-/** What a process has opened and does. */
+/** The roles and open ports of a process. */
 export interface Opened {
   roles: readonly string[];
   listeners: object;
@@ -168,11 +168,12 @@ interface Member {
   isBeingReplaced: boolean;
 }
 
-/** What the supervisor shows of its processes. */
+/** The processes that run now, and the last restart of all of them. */
 export interface GroupState extends Opened {
   processes: { number: number; pid: number }[];
-  /** How often all processes were restarted, and the reason why the last time failed. */
+  /** Number of restarts of all processes. */
   restarts: number;
+  /** Reason why the last restart was broken off. */
   restart_failed?: string;
 }
 

@@ -44,14 +44,14 @@ export function urlFromHere({ http }: { http: Pick<Config['http'], 'host' | 'por
 /** The process that runs on this folder. */
 export const runningPid = (dataDir: string): number | undefined => (isRunning(dataDir) ? readyPid(dataDir) : undefined);
 
-/** What the server that runs on this folder says of its processes. */
+/** The server that runs on this folder, and its processes. */
 export interface RunningGroup {
   pid: number;
   /** Undefined if the server is one process. */
   processes?: { number: number; pid: number }[];
-  /** How often all processes were restarted. */
+  /** Number of restarts of all processes. */
   restarts?: number;
-  /** The reason why the last restart was broken off. */
+  /** Reason why the last restart was broken off. */
   restart_failed?: string;
 }
 

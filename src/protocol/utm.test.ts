@@ -29,7 +29,7 @@ describe('tagHtmlLinks', () => {
     expect(tagHtmlLinks(`<a href="${before}">x</a>`, NEWS)).toBe(`<a href="${after}">x</a>`);
   });
 
-  it('adds each of the five parameters, with every character that ends an attribute encoded', () => {
+  it('a link gets each of the five parameters, with every character that ends an attribute encoded', () => {
     const five = { source: 's', medium: 'm', campaign: `it's "<new>"`, term: 't', content: 'ä' };
     expect(tagHtmlLinks('<a href="https://x.example">x</a>', five)).toBe(
       '<a href="https://x.example?utm_source=s&amp;utm_medium=m&amp;utm_campaign=it%27s%20%22%3Cnew%3E%22&amp;utm_term=t&amp;utm_content=%C3%A4">x</a>',

@@ -47,7 +47,7 @@ describePeers('the public archive in a real browser', ['chromium'], () => {
     return id;
   }
 
-  it('leads from the list to a broadcast and back by keyboard, and neither page has a fault in any view', async () => {
+  it('the archive leads from the list to a broadcast and back by keyboard, and neither page has a fault in any view', async () => {
     const html =
       '<h2>Autumn teas</h2><p>Dear {{{FIRST_NAME|friend of tea}}}, three new teas have arrived.</p><a href="https://shop.example/teas">See them</a><img src="https://shop.example/tea.png" alt="A cup of tea">';
     await publish('Winter teas, and how to brew them without a kettle, a stove or any patience', html);
@@ -74,7 +74,7 @@ describePeers('the public archive in a real browser', ['chromium'], () => {
     await page.close();
   });
 
-  it('runs no script, asks nobody and stays in its frame, whatever a broadcast contains', async () => {
+  it('a page of the archive runs no script, asks nobody and stays in its frame, whatever a broadcast contains', async () => {
     const groups = Map.groupBy(hostileHtml(`http://${EVIL_HOST}`), ({ name }) => name.split(':', 1)[0] ?? '');
     const seen: string[] = [];
     const page = await browser.context.newPage();

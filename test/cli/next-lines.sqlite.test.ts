@@ -213,7 +213,7 @@ describe('a suggested command', () => {
     await new Promise<void>((done) => server.close(() => done()));
   });
 
-  it('names the broadcast whose page has to be approved, and none for a broadcast that was not created', async () => {
+  it('a hint names the broadcast whose page has to be approved, and none for a broadcast that was not created', async () => {
     const says = 'The content must be approved first, and nobody has reviewed it.';
     const answer = () => refused(422, 'validation_error', says, { details: { reason: 'review_required' } });
     const { stderr, url } = await speak(['broadcasts', 'send', ID], answer, { columns: 500 });

@@ -62,12 +62,12 @@ describe('a start', () => {
     { words: ['--processes', '3'], says: /3 processes need PostgreSQL: .* move the database: rasket move --help$/m },
     { words: ['--processes', 'auto'], says: /a process for each core needs PostgreSQL/ },
     { words: ['--processes', '257'], says: /whole number from 1 to 256/ },
-  ])('with $words is refused on SQLite or beyond the limit, with what to do', async ({ words, says }) => {
+  ])('a start with $words is refused on SQLite or beyond the limit, and says what to do', async ({ words, says }) => {
     const ended = await desk.run(['serve', '--data', 'data', ...words], { env: { ...env, ...CLOSED_SMTP_PORTS } });
     expect(ended).toMatchObject({ code: 64, stderr: expect.stringMatching(says) });
   });
 
-  it('of single processes is refused where no server runs', async () => {
+  it('a restart of single processes is refused where no server runs', async () => {
     const ended = await desk.run(['restart', '--data', 'data'], { env });
     expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/^rasket: no server runs on .*data$/m) });
   });

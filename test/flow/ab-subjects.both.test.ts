@@ -103,7 +103,7 @@ describe('a broadcast that tests subjects', () => {
     expect((await campaign.get(id)).ab).toMatchObject({ winner: `${name} A`, decided_by: decidedBy });
   });
 
-  it('continues with the first subject when the domain tracks nothing, and says that opens and clicks are not measured', async () => {
+  it('an A/B test continues with the first subject when the domain tracks nothing, and says that opens and clicks are not measured', async () => {
     const campaign = await trackedCampaign(20);
     await campaign.call('PATCH', `/domains/${campaign.domain.id}`, { open_tracking: false, click_tracking: false });
     const id = await campaign.broadcast({ ...testing('Blind'), send: false });

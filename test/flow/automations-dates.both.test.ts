@@ -73,7 +73,7 @@ describe('a date of a contact', () => {
     ]);
   });
 
-  it('that does not exist is counted when the automation is made, in a dry run, and not taken by an import', async () => {
+  it('a date that does not exist is counted when the automation is made, in a dry run, and not taken by an import', async () => {
     const contact = await born('1990-11-30');
     await born('31.02.1990');
     await born('1990-02-30');

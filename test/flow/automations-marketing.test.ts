@@ -190,7 +190,7 @@ describe('an email of an automation', () => {
     expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
   });
 
-  it('waits while the team has no postal address when it is marketing mail, and then contains the address', async () => {
+  it('a marketing step waits while the team has no postal address, and then contains the address', async () => {
     const { id } = await publish({ html: '<p>Come back</p> <a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
     const marketing = await at.automate(sends(id));
     const { id: plain } = await publish({ subject: 'Receipt', html: '<p>Receipt</p>' });

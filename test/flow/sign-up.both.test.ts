@@ -299,7 +299,7 @@ describe('a form on another site', () => {
     },
   );
 
-  it('that it does not allow gets the reason in the language of the reader, and a program gets it in JSON', async () => {
+  it('a form on a site that it does not allow gives the reason in the language of the reader, and a program gets it in JSON', async () => {
     const origin = 'https://evil.example';
     const page = await send(newAddress(), { headers: { origin, 'accept-language': 'de-AT' } });
     expect(page.text).toContain('Dieses Formular darf von dieser Website aus nicht verwendet werden');
@@ -334,7 +334,7 @@ describe('an attacker', () => {
     expect(await mailsTo(victim), 'within the hour').toHaveLength(1);
   });
 
-  it('gets one mail to addresses that differ after a plus sign, within the hour and within a day', async () => {
+  it('a person gets one mail to addresses that differ after a plus sign, within the hour and within a day', async () => {
     const victim = newAddress();
     const [local, domain] = victim.split('@');
     const tagged = ['', '+1', '+2', '+a+b'].map((tag) => `${local}${tag}@${domain}`);

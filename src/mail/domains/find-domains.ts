@@ -97,7 +97,7 @@ export async function findLinkOrigin(store: Store, domainId: string): Promise<st
   return host === null ? store.origin() : `${tracking.scheme}://${host}`;
 }
 
-/** What is tracked in mail. */
+/** Says whether a domain tracks opens and clicks. */
 export interface Tracked {
   opens: boolean;
   clicks: boolean;

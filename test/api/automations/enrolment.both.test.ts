@@ -51,7 +51,7 @@ describe('POST /automations/{automation_id}/runs', () => {
     expect(JSON.parse(row?.payload ?? '')).toEqual({ product: 'Tea' });
   });
 
-  it('warns of variables of the event that the steps read and the payload lacks', async () => {
+  it('an enrolment warns of variables of the event that the steps read and the payload lacks', async () => {
     const variables = { PRODUCT: { var: 'event.product' }, TOTAL: { var: 'event.total' } };
     const mail = step('mail', 'send_email', { template: { id: has.template, variables } });
     const id = await make(line(start, wait('w'), mail));

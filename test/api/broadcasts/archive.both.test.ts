@@ -132,7 +132,7 @@ describe('the public archive of broadcasts', () => {
     const canceled = await publish(campaign, 'Canceled', at);
     await campaign.call('POST', `/broadcasts/${canceled}/cancel`);
     const reviewed = await publish(campaign, 'Waits', at);
-    // As if a change of its content had outdated its approval.
+    // A change of its content outdates its approval in the same way.
     await scene.app.world.db.run('update broadcasts set require_review = 1 where id = ?', [reviewed]);
     scene.clock.advance(3 * HOUR);
     await scene.settled();

@@ -294,7 +294,7 @@ describe('the fixed content of a sent broadcast', () => {
     expect(row).toMatchObject({ domain_id: desk.domain.id, template_version_id: expect.any(String) });
   });
 
-  it('gets the name and address of the team without another link in HTML that has its own, in any letter case', async () => {
+  it('a broadcast gets the name and address of the team, but no second unsubscribe link, in HTML that has its own, in any letter case', async () => {
     const desk = await openDesk(scene);
     const html = '<a href="{{{ preferences_url }}}">Leave</a>';
     const id = await desk.make({ html, text: 'Hi' });

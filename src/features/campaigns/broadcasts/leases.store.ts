@@ -125,7 +125,7 @@ export interface PageDone extends Held {
   cursorId: string;
   recipients: number;
   excluded: number;
-  /** What the domain tracks in the emails of the page. */
+  /** Says whether the domain tracks opens and clicks in the emails of the page. */
   tracked: Tracked;
   /** Time at which the first of the contacts that the page passed over for their quiet hours may get it. */
   quietUntil?: number | undefined;

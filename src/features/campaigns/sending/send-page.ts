@@ -340,7 +340,7 @@ export interface Route {
   origin: string;
   /** The address whose mail unsubscribes, if this server receives it. */
   mailto: string | undefined;
-  /** What is measured of its emails: nothing without HTML. */
+  /** Says whether opens and clicks of its emails are measured; an email without HTML has neither. */
   tracked: Tracked;
   /** Limits the marketing emails that a contact gets. */
   cap: MarketingCap | null;
