@@ -16,7 +16,8 @@ import {
 } from '../../src/features/installation/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import { parsePostgresUrl } from '../../src/protocol/postgres-url.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store.ts';
@@ -157,7 +158,7 @@ function buildEnds(
 ): Ends {
   const { url, path: file } = config.database;
   const pgUrl = target === 'pg' ? (to ?? url) : url;
-  const read = readPostgresUrl(pgUrl);
+  const read = parsePostgresUrl(pgUrl);
   if (!read)
     throw new OperatorFault(
       target === 'pg'
@@ -249,7 +250,7 @@ function settingsChange(
   }
   accessSync(file, constants.W_OK);
   const hasPassword = wanted.some(
-    ({ key, value }) => key === 'database.url' && value !== '' && readPostgresUrl(String(value))?.masked !== value,
+    ({ key, value }) => key === 'database.url' && value !== '' && parsePostgresUrl(String(value))?.masked !== value,
   );
   if (hasPassword && (statSync(file).mode & 0o004) !== 0)
     throw new OperatorFault(

@@ -33,6 +33,11 @@ const conflicts = [
       'database.listen_url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.listen_url to ""',
   },
   {
+    why: 'a server that cannot be written to is asked for',
+    toml: '[database]\ndriver = "pg"\nurl = "postgres://me:hidden@db1,db2/rasket?target_session_attrs=standby"',
+    fault: 'target_session_attrs in database.url is "standby"; set it to any, read-write, primary, or leave it out',
+  },
+  {
     why: 'blobs have no bucket',
     toml: '[blobs]\nstore = "s3"\nendpoint = "https://s3.example.com"\naccess_key = "AK"\nsecret_key = "SK"',
     fault: 'blobs.store is "s3" but blobs.bucket is empty',

@@ -2,8 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readPostgresUrl } from '../../src/platform/config/index.ts';
 import { isDatabaseSetback, openDb } from '../../src/platform/db/index.ts';
+import { parsePostgresUrl } from '../../src/protocol/postgres-url.ts';
 import { Desk, expectOneLine } from '../cli/desk.ts';
 import { driver, makeDatabase, type TestDatabase } from '../rig/database.ts';
 
@@ -76,7 +76,10 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
       address: null,
     });
     await db.close();
-    expect(readPostgresUrl(urlOf(socket))).toMatchObject({ host: socket.folder, database: socket.name });
+    expect(parsePostgresUrl(urlOf(socket))).toMatchObject({
+      hosts: [{ host: socket.folder }],
+      database: socket.name,
+    });
   });
 
   it('that is missing is reported in one line, and is no defect of a running server', async () => {

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { findNearest } from '../../contract/index.ts';
+import { isTarget, parsePostgresUrl, TARGETS } from '../../protocol/postgres-url.ts';
 import { readServerAddress } from './network-kinds.ts';
 import { shippedProviders } from './provider-settings.ts';
 import { readMember, variableName, type Config, type PoolSettings, type Source } from './settings.ts';
@@ -54,7 +55,14 @@ function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Con
     const text = `database.listen_url is set but database.driver is "${driver}"; set database.driver to "pg", or database.listen_url to ""`;
     return [{ keys: ['database.driver', 'database.listen_url'], text }];
   }
-  return [];
+  return [...checkTarget('database.url', url), ...checkTarget('database.listen_url', listenUrl)];
+}
+
+function checkTarget(key: string, url: string): Conflict[] {
+  const { target } = parsePostgresUrl(url) ?? {};
+  if (target === undefined || isTarget(target)) return [];
+  const text = `target_session_attrs in ${key} is "${target}"; set it to ${TARGETS.join(', ')}, or leave it out`;
+  return [{ keys: [key], text }];
 }
 
 function checkBlobs({ blobs }: Config): Conflict[] {

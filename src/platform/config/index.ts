@@ -3,7 +3,7 @@
 // a file that a setting names, remembers only where values come from, and never shows a secret, neither in a fault nor in showConfig.
 export { ConfigFault, loadConfig, type ConfigInput } from './load-config.ts';
 export { isForBroadcastsOnly, listBroadcastPools, usedRelays, usedSources, warnOfDnssecPath } from './cross-checks.ts';
-export { tsigSecretIn, readPostgresUrl } from './network-kinds.ts';
+export { tsigSecretIn } from './network-kinds.ts';
 export {
   isPlan,
   computeMonthlyLimit,

@@ -1,54 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parsePostgresUrl } from '../../protocol/postgres-url.ts';
 import { secret, text, textOrEmpty, type Kind } from './kind.ts';
-
-/** The target of a database URL, and the URL in a form that may be shown. */
-interface PostgresUrl {
-  /** A name, an address, or the folder of a Unix socket. */
-  host: string;
-  /** Empty for the default port. */
-  port: string;
-  database: string;
-  masked: string;
-}
-
-/** `postgres://user@/rasket?host=/run/postgresql`: PostgreSQL's own programs and pg accept it, but URL does not. */
-const WITHOUT_HOST = /^(postgres(?:ql)?:\/\/[^/?#]*@)(?=\/)/;
-const STAND_IN = 'stand-in.invalid';
-
-/** Returns undefined if the text is not the URL of a PostgreSQL database. */
-export function readPostgresUrl(text: string): PostgresUrl | undefined {
-  const isWithoutHost = WITHOUT_HOST.test(text);
-  const whole = text.replace(WITHOUT_HOST, `$1${STAND_IN}`);
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(whole)) return undefined;
-  const url = new URL(whole);
-  const { hostname, port, pathname, searchParams } = url;
-  const said = searchParams.get('host') ?? '';
-  if (isWithoutHost && said === '') return undefined;
-  return {
-    host: said === '' ? decoded(hostname) : said,
-    port: searchParams.get('port') ?? port,
-    database: decoded(pathname.slice(1)),
-    masked: masked(url).replace(`@${STAND_IN}/`, '@/'),
-  };
-}
-
-/** pg also takes a password from the query (`?password=`), so mask that one too. */
-function masked(url: URL): string {
-  if (url.password !== '') url.password = '***';
-  for (const name of new Set(url.searchParams.keys())) {
-    if (/pass|secret|token/i.test(name)) url.searchParams.set(name, '***');
-  }
-  return url.href;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
 
@@ -151,9 +104,9 @@ export const originOrEmpty = textOrEmpty(
 export const postgresUrlOrEmpty = secret(
   textOrEmpty(
     'a URL such as postgres://user:password@db.example.com:5432/rasket, with / # ? @ : in the password percent-encoded, or postgres://user@/rasket?host=/run/postgresql for a unix socket',
-    (value) => readPostgresUrl(value) !== undefined,
+    (value) => parsePostgresUrl(value) !== undefined,
   ),
-  (value) => (value === '' ? '' : (readPostgresUrl(value)?.masked ?? '***')),
+  (value) => (value === '' ? '' : (parsePostgresUrl(value)?.masked ?? '***')),
 );
 
 function isModelUrl(value: string): boolean {

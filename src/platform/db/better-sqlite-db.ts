@@ -61,6 +61,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
     cutUnusedPages: (pagesMax) => turns.run(() => untilUnlocked(() => cutPages(writer, reads, pagesMax))),
     lostFile: files.lost,
     abandonInto: (into) => files.abandonInto(into, (part) => turns.run(() => copyInto(writer, reads, part))),
+    rivalServers: () => undefined,
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),

@@ -57,7 +57,16 @@ export interface OpenDbOptions {
   /** The PostgreSQL address; unused with SQLite. */
   url: string;
   poolMax: number;
+  /** The file in which this node remembers the newest timeline of PostgreSQL; undefined to remember nothing. */
+  timelineFile?: string;
+  /** Called when another PostgreSQL server is used, or one is refused. */
+  onServer?: (notice: ServerNotice) => void;
 }
+
+/** `refused`: the server accepts writes, but it is a former primary or not the only one. */
+export type ServerNotice =
+  | { kind: 'in use'; host: string; timeline: number | undefined }
+  | { kind: 'refused'; host: string; reason: string };
 
 interface HearingOptions {
   /** Must lead to PostgreSQL itself, even if `url` leads to a pooler. */
@@ -139,6 +148,11 @@ export interface Db extends Executor {
    * that fails.
    */
   abandonInto(file: string): Promise<void>;
+  /**
+   * Returns the other PostgreSQL servers of the database URL that accept writes, and since when; undefined if there are
+   * none.
+   */
+  rivalServers(): { hosts: readonly string[]; since: number } | undefined;
   /** Lists settings of a PostgreSQL server that let a power failure undo what it reported as committed. */
   unsafeSettings(): Promise<string[]>;
   /** For migrations only: loading knex costs memory that a server with an up-to-date schema does not need. */

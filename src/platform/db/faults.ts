@@ -84,8 +84,16 @@ export function isDatabaseGone(error: unknown): boolean {
   return name === 'KnexTimeoutError' || GONE_MESSAGES.some((start) => message.startsWith(start));
 }
 
+/**
+ * Reports whether a PostgreSQL server does not respond, ends, or accepts no writes any more: another one may have taken
+ * over. A transaction that was idle for too long is ended by a server that goes on.
+ */
+export const isServerLost = (error: unknown): boolean =>
+  hasCode(error, ['25006']) || (isDatabaseGone(error) && !hasCode(error, ['25P03']));
+
 const GONE_MESSAGES = [
   'Connection terminated',
+  'timeout expired',
   'Query read timeout',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error',
@@ -151,6 +159,7 @@ const GONE_CODES = [
   'EPIPE',
   'ETIMEDOUT',
   'DATABASE_FILE_LOST',
+  'DATABASE_NO_PRIMARY',
   // Another program holds the file for longer than we wait.
   'SQLITE_BUSY',
   // PostgreSQL: connection lost, shutting down, an idle transaction that timed out.

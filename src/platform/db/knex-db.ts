@@ -15,6 +15,7 @@ export function openKnexDb(file: string): DriverDb {
   return {
     dialect: 'sqlite',
     withKnex: (work) => work(writer),
+    rivalServers: () => undefined,
     unsafeSettings: async () => [],
     lostFile: files.lost,
     abandonInto: (into) => files.abandonInto(into, (part) => writer.raw('vacuum into ?', [part])),

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import type { Knex } from 'knex';
 import { tableWrittenBy } from './memo.ts';
-import { isPlanOfOldSchema, type DriverDb } from './faults.ts';
-import { pgAddress, prepareMigration, prepareSession } from './pg-session.ts';
+import { isPlanOfOldSchema, isServerLost, type DriverDb } from './faults.ts';
+import { ServerMemory } from './choose-server.ts';
+import { PgServers, ServerClient } from './pg-servers.ts';
+import { prepareMigration, prepareSession } from './pg-session.ts';
 import { createPgMemo } from './pg-memo.ts';
 import { createPgHearing } from './pg-listener.ts';
 import { createPgInsert, createPgStatements, type PgInsert, type PgStatements } from './pg-statements.ts';
@@ -34,13 +36,18 @@ interface Shared {
  * trip.
  */
 export function openPgDb(options: OpenDbOptions): DriverDb {
-  const pool = openPool(options);
+  const servers = new PgServers(options.url, {
+    memory: new ServerMemory(options.timelineFile),
+    onNotice: options.onServer,
+  });
+  const pool = openPool(options, servers);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
-  const { committed, close: stopHearing, ...hearing } = createPgHearing(options.url);
+  const { committed, close: stopHearing, hear, ...hearing } = createPgHearing(servers);
+  let stopWatching = (): void => undefined;
   const alone = executorOn(pool, shared, ignore);
   return {
     dialect: 'pg',
-    withKnex: (work) => withKnex(options, work),
+    withKnex: (work) => withKnex(servers, work),
     async unsafeSettings() {
       const sql = `select name from pg_settings where name in ('fsync', 'full_page_writes') and setting = 'off' order by name`;
       return (await alone.all<{ name: string }>(sql)).map(({ name }) => name);
@@ -50,6 +57,12 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
     abandonInto: () => Promise.reject(new Error('PostgreSQL looks after its own files')),
     memo: createPgMemo(alone),
     ...hearing,
+    hear(order) {
+      stopWatching();
+      stopWatching = servers.watch();
+      return hear(order);
+    },
+    rivalServers: () => servers.rivals,
     all: alone.all,
     get: alone.get,
     async run(...statement) {
@@ -67,6 +80,7 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
         return work(tx);
       }),
     async close() {
+      stopWatching();
       await stopHearing();
       await pool.end();
     },
@@ -83,8 +97,10 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
       // After a failed statement whose error `work` has swallowed, PostgreSQL rolls back and reports that.
       if ((await client.query('commit')).command !== 'COMMIT') throw new Error('the transaction was rolled back');
     } catch (error) {
+      servers.noteFault(error);
       await client.query('rollback').then(
-        () => client.release(),
+        // A server that accepts no writes any more is of no use to the next transaction.
+        () => client.release(isServerLost(error)),
         (lost: Error) => client.release(lost),
       );
       throw error;
@@ -95,11 +111,11 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
   }
 }
 
-function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
+function openPool({ poolMax }: OpenDbOptions, servers: PgServers): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: pgAddress(url),
+    // The pool passes its options on to each client.
+    ...({ servers, Client: ServerClient } as object),
     application_name: 'rasket',
-    keepAlive: true,
     query_timeout: QUERY_MS_MAX,
     max: poolMax,
     connectionTimeoutMillis: CONNECT_MS_MAX,
@@ -110,8 +126,10 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
     onConnect: prepareSession as (client: pg.ClientBase) => void,
   });
   // A lost connection fails the statements on it, which reject; no other caller is affected.
-  pool.on('error', ignore);
-  pool.on('connect', (client) => client.on('error', ignore));
+  pool.on('error', (error) => servers.noteFault(error));
+  pool.on('connect', (client) => client.on('error', (error) => servers.noteFault(error)));
+  pool.on('acquire', (client) => void ((client as unknown as ServerClient).isBusy = true));
+  pool.on('release', (_, client) => void ((client as unknown as ServerClient).isBusy = false));
   return pool;
 }
 
@@ -143,11 +161,17 @@ export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: 
 }
 
 /** A migration of a large table needs unlimited time. */
-async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise<T>): Promise<T> {
+async function withKnex<T>(servers: PgServers, work: (knex: Knex) => Promise<T>): Promise<T> {
   const { default: knexModule } = await import('knex');
   const knex = knexModule({
     client: 'pg',
-    connection: { connectionString: pgAddress(url), application_name: 'rasket', keepAlive: true },
+    connection: async () => ({
+      connectionString: servers.urlOf(await servers.find()),
+      application_name: 'rasket',
+      keepAlive: true,
+      // Another server may be in use by the next connection.
+      expirationChecker: () => true,
+    }),
     // knex would put the values of a failed statement into its error, and so into the log.
     compileSqlOnError: false,
     pool: {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { systemClock } from '../clock.ts';
-import { pgAddress, endWhenGone } from './pg-session.ts';
+import { endWhenGone } from './pg-session.ts';
+import { ServerClient, type PgServers } from './pg-servers.ts';
 import { createCommitListeners } from './memo.ts';
 import type { Db } from './db.ts';
 
@@ -10,7 +10,7 @@ interface ListenerOptions {
    * Must lead to PostgreSQL itself: a pooler that lends its connections for a transaction does not forward
    * notifications.
    */
-  url: string;
+  servers: PgServers;
   /** The names this process listens for; called before each message about them to other processes. */
   wanted(): Iterable<string>;
   /** Called when another process has committed these. */
@@ -29,6 +29,8 @@ interface PgListener {
   notify(names: Iterable<string>): void;
   /** The result of `wanted` has changed. */
   wantsElse(): void;
+  /** Another server is in use: connects to it at once. */
+  reconnect(): void;
   /** Returns the time since when nothing is received; undefined while it works. */
   deafSince(): number | undefined;
   close(): Promise<void>;
@@ -57,7 +59,7 @@ const SAY_MS = 20_000;
 const GONE_MS = 3 * SAY_MS + 5000;
 const CONNECT_MS_MAX = 10_000;
 const ANSWER_MS_MAX = 10_000;
-const RETRY_MS = { min: 200, max: 30_000 };
+const RETRY_MS = { min: 200, max: 5000 };
 /** PostgreSQL limits a payload to less than 8000 bytes. */
 const PAYLOAD_CHARS_MAX = 7000;
 
@@ -75,7 +77,7 @@ class Listener implements PgListener {
   /** The other processes, and the names each listens for. */
   readonly #others = new Map<string, { wants: ReadonlySet<string>; heardAt: number }>();
   readonly #toTell = new Set<string>();
-  #client: pg.Client | undefined;
+  #client: ServerClient | undefined;
   #deafSince: number | undefined = systemClock.now();
   #lastHeard = 0;
   #tries = 0;
@@ -106,6 +108,13 @@ class Listener implements PgListener {
     if (this.#deafSince === undefined) this.#announce({});
   }
 
+  reconnect(): void {
+    if (this.#isClosed || this.#client?.isConnecting) return;
+    if (this.#client) this.#lost(this.#client, new Error('another PostgreSQL server is in use'));
+    this.#cancelRetry();
+    void this.#connect();
+  }
+
   deafSince(): number | undefined {
     return this.#deafSince;
   }
@@ -120,10 +129,9 @@ class Listener implements PgListener {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: pgAddress(this.#options.url),
+    const client = new ServerClient({
+      servers: this.#options.servers,
       application_name: 'rasket listener',
-      keepAlive: true,
       // Do not wait for a result between two statements.
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS_MAX,
@@ -137,6 +145,7 @@ class Listener implements PgListener {
     });
     try {
       await client.connect();
+      if (client !== this.#client) return void client.end().catch(ignore);
       // A notification needs no durability.
       await client.query('set synchronous_commit = off');
       await endWhenGone(client);
@@ -205,7 +214,7 @@ class Listener implements PgListener {
     return false;
   }
 
-  #lost(client: pg.Client, error: unknown): void {
+  #lost(client: ServerClient, error: unknown): void {
     if (client !== this.#client) return;
     this.#client = undefined;
     this.#deafSince ??= systemClock.now();
@@ -256,8 +265,9 @@ interface PgHearing extends Pick<Db, 'onCommit' | 'announce' | 'onAnnounced' | '
 }
 
 /** Keeps the listeners for commits of this process and, once connected, of others. */
-export function createPgHearing(databaseUrl: string): PgHearing {
+export function createPgHearing(servers: PgServers): PgHearing {
   let listener: PgListener | undefined;
+  const endFollowing = servers.onMoved(() => listener?.reconnect());
   const listeners = createCommitListeners(() => listener?.wantsElse());
   return {
     onCommit: listeners.add,
@@ -269,7 +279,7 @@ export function createPgHearing(databaseUrl: string): PgHearing {
     },
     hear({ url, onFault, random }) {
       listener = openPgListener({
-        url: url || databaseUrl,
+        servers: url === '' ? servers : servers.through(url),
         onFault,
         random,
         wanted: listeners.tables,
@@ -278,6 +288,9 @@ export function createPgHearing(databaseUrl: string): PgHearing {
       });
       return listener;
     },
-    close: async () => listener?.close(),
+    async close() {
+      endFollowing();
+      await listener?.close();
+    },
   };
 }

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { PgServers, ServerClient } from './pg-servers.ts';
 
 const TIMEOUTS = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout', 'transaction_timeout'];
 
@@ -73,10 +74,9 @@ const CONNECT_MS_MAX = 10_000;
  * transaction that reads nothing, so that no other transaction waits for it. The turn of a process that dies ends.
  */
 export async function openPgTurn(url: string, onWait: () => void): Promise<() => Promise<void>> {
-  const client = new pg.Client({
-    connectionString: pgAddress(url),
+  const client = new ServerClient({
+    servers: new PgServers(url),
     application_name: 'rasket upgrade',
-    keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // If the turn is lost with its connection, the cost is a second backup; migrations exclude each other by themselves.
@@ -106,10 +106,9 @@ function ignoreEnd(): void {}
  * two transactions.
  */
 export async function openPgPresence(url: string, name: string): Promise<() => Promise<void>> {
-  const client = new pg.Client({
-    connectionString: pgAddress(url),
+  const client = new ServerClient({
+    servers: new PgServers(url),
     application_name: name,
-    keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A lost session is not reopened: others then consider the process gone.
@@ -124,13 +123,4 @@ export async function openPgPresence(url: string, name: string): Promise<() => P
     throw error;
   }
   return () => client.end().catch(ignoreEnd);
-}
-
-/**
- * Returns a database URL with the `sslmode` that is in effect made explicit: `pg` takes these three for verify-full,
- * and a later version of it will be more lenient. Otherwise it would log a long warning at every start.
- */
-export function pgAddress(url: string): string {
-  if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
-  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }

@@ -1,7 +1,8 @@
 import Sqlite from 'better-sqlite3';
 import { syncFile } from './sqlite-file.ts';
 import type { Db, Executor } from './db.ts';
-import { pgAddress, withoutTimeouts } from './pg-session.ts';
+import { withoutTimeouts } from './pg-session.ts';
+import { PgServers, ServerClient } from './pg-servers.ts';
 import { createPgInsert, createPgStatements } from './pg-statements.ts';
 
 /** Writes what is committed now into a new SQLite file, synced, while others go on writing to this database. */
@@ -88,6 +89,8 @@ export interface PgSnapshot extends Executor {
   major: number;
   /** The schema that contains our tables. */
   namespace: string;
+  /** The URL of the server that has the snapshot. */
+  url: string;
   close(): Promise<void>;
 }
 
@@ -108,11 +111,10 @@ const CONNECT_MS_MAX = 10_000;
  * may. With `isAlone` only one process at a time has one; the lock of a process that dies is released.
  */
 export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolean }): Promise<PgSnapshot> {
-  const { executorOn, pgClient } = await library();
-  const client = pgClient({
-    connectionString: pgAddress(url),
+  const { executorOn } = await library();
+  const client = new ServerClient({
+    servers: new PgServers(url),
     application_name: 'rasket backup',
-    keepAlive: true,
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A connection that is lost fails the statements on it.
@@ -131,7 +133,7 @@ export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolea
     if (!facts) throw new Error('no row was returned for the snapshot facts');
     const { id, version, namespace } = facts;
     const major = Math.floor(Number(facts.number) / 10_000);
-    return { ...executor, id, version, major, namespace, close: () => client.end() };
+    return { ...executor, id, version, major, namespace, url: client.url, close: () => client.end() };
   } catch (error) {
     await client.end().catch(ignore);
     throw error;
@@ -151,7 +153,16 @@ type PartOfUrl = 'host' | 'port' | 'user' | 'database' | 'password';
 /** Returns the parts of a database URL in the form that PostgreSQL's own programs need, except for TLS. */
 export async function partsOfPgUrl(url: string): Promise<Record<PartOfUrl, string>> {
   const { pgClient } = await library();
-  const { host, port, user = '', database = '', password } = pgClient({ connectionString: pgAddress(url) });
+  const servers = new PgServers(url);
+  const {
+    host,
+    port,
+    user = '',
+    database = '',
+    password,
+  } = pgClient({
+    connectionString: servers.urlOf(await servers.find()),
+  });
   return { host, port: String(port), user, database, password: password ?? '' };
 }
 

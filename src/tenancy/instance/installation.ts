@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
+import type { Config } from '../../platform/config/index.ts';
+import { formatHost, parsePostgresUrl } from '../../protocol/postgres-url.ts';
 import {
   hasTable,
   putBack,
@@ -312,8 +313,8 @@ const nameDatabase = ({ config, dataDir }: InstallationPlaces): string => databa
 
 function databaseName({ database }: Config, dataDir: string): string {
   if (database.driver !== 'pg') return `the database ${path.resolve(dataDir, database.path)}`;
-  const { host = '', port = '', database: name = '' } = readPostgresUrl(database.url) ?? {};
-  return `the PostgreSQL database ${name} at ${host}${port === '' ? '' : `:${port}`}`;
+  const { hosts = [], database: name = '' } = parsePostgresUrl(database.url) ?? {};
+  return `the PostgreSQL database ${name} at ${hosts.map(formatHost).join(', ')}`;
 }
 
 type PlaceOfBlobs = Store['config']['blobs']['store'];

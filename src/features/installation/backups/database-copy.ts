@@ -64,14 +64,20 @@ export async function withDump<T>(
   { isAlone, signal }: { isAlone: boolean; signal: AbortSignal | undefined },
   work: (copy: DatabaseCopy) => Promise<T>,
 ): Promise<T> {
-  const url = directUrl(config);
-  const snapshot = await openPgSnapshot(url, { isAlone });
+  const snapshot = await openPgSnapshot(directUrl(config), { isAlone });
   try {
     const program = await mustReadServer(programs, snapshot);
     const { version: server, namespace } = snapshot;
     return await work({
       name: DUMP_FILE,
-      write: (part) => dumpDatabase({ programs, url, snapshot: snapshot.id, file: path.join(part, DUMP_FILE), signal }),
+      write: (part) =>
+        dumpDatabase({
+          programs,
+          url: snapshot.url,
+          snapshot: snapshot.id,
+          file: path.join(part, DUMP_FILE),
+          signal,
+        }),
       mustHaveContent: (part) => mustHaveContent({ snapshot, db }, openFileBlobs(blobsFolder(part))),
       describe: async () => ({
         schema: (await schemaState(snapshot)).done.at(-1) ?? null,
