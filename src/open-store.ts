@@ -8,7 +8,14 @@ import path from 'node:path';
 import { openBlobs, type Blobs } from './platform/blobs/index.ts';
 import { systemClock, type Clock } from './platform/clock.ts';
 import type { Config } from './platform/config/index.ts';
-import { createGroupCommit, migrate, mustNotBeApplied, openDb, schemaState } from './platform/db/index.ts';
+import {
+  createGroupCommit,
+  migrate,
+  mustNotBeApplied,
+  openDb,
+  schemaState,
+  type ServerNotice,
+} from './platform/db/index.ts';
 import { createIds } from './platform/ids.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createTracer } from './platform/trace/index.ts';
@@ -188,7 +195,14 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     drop: (count) => meter.count('rasket_trace_spans_dropped_total', {}, count),
   });
   const { driver, url, pool_max: poolMax } = config.database;
-  const db = await openDb({ driver, url, file, poolMax });
+  const db = await openDb({
+    driver,
+    url,
+    file,
+    poolMax,
+    timelineFile: path.join(dataDir, TIMELINE_FILE),
+    onServer: (notice) => logServer(log, notice),
+  });
   const { public_url: publicUrl, host, port } = config.http;
   return {
     config,
@@ -210,6 +224,15 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     dataDir,
     origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
   };
+}
+
+/** A former primary does not know that it was replaced, so each node remembers the newest timeline in its folder. */
+const TIMELINE_FILE = 'database-timeline.json';
+
+function logServer(log: Log, notice: ServerNotice): void {
+  const { host } = notice;
+  if (notice.kind === 'in use') log.info({ host, timeline: notice.timeline }, 'PostgreSQL server in use');
+  else log.error({ host, reason: notice.reason }, 'a PostgreSQL server that accepts writes is not used');
 }
 
 export async function closeStore(store: Store): Promise<void> {

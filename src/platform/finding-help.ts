@@ -42,6 +42,11 @@ const HELP: Readonly<Record<FindingCode, FindingHelp>> = {
     cause: 'The disk is full or cannot sync, or PostgreSQL is stopped, restarting, read-only or out of connections.',
     ends: 'with the next commit that succeeds; one is tried each second',
   },
+  database_split: {
+    cause:
+      'After a failover, the former primary was started again without being made a standby, or a standby was promoted while the primary still runs. rasket uses the server on the newest timeline and never writes to the other one, but other programs may. If both are on the same timeline, only a server that a process uses already stays in use.',
+    ends: 'when only one server of the URL accepts writes',
+  },
   content_damaged: {
     cause: 'A file below `blobs` was changed, cut short or removed, by a failing disk or by a person.',
     ends: 'once the file is read without an error, such as after its restore',

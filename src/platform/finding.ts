@@ -104,6 +104,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}find the reason in the log of the server, then check the disk or PostgreSQL; the server recovers automatically. With systemd, show the log`,
     'journalctl -u rasket',
   ),
+  database_split: installation(
+    'error',
+    'A second PostgreSQL server of the database URL accepts writes.',
+    'Stop the former primary, and rebuild it as a standby of the server that the log of rasket names, for example with pg_rewind',
+    null,
+  ),
   content_damaged: installation(
     'error',
     'Stored content of mail is damaged: it is not shown, and mail that needs it waits.',

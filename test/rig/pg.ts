@@ -56,13 +56,13 @@ export async function startPostgres({
   }
 }
 
-type User = { uid?: number; gid?: number };
-type Binaries = { folder: string; version: string };
+export type User = { uid?: number; gid?: number };
+export type Binaries = { folder: string; version: string };
 
 const run = promisify(execFile);
 
 // PostgreSQL refuses to run as root, so root runs it as an account without privileges.
-function unprivilegedUser(): User {
+export function unprivilegedUser(): User {
   if (process.getuid?.() !== 0) return {};
   const accounts = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
   for (const name of ['postgres', 'nobody']) {
@@ -72,7 +72,7 @@ function unprivilegedUser(): User {
   return { uid: 65_534, gid: 65_534 };
 }
 
-function makeFolder({ uid, gid }: User): string {
+export function makeFolder({ uid, gid }: User): string {
   const folder = scratchFolder('rasket-pg-', onDisk(uid));
   if (uid !== undefined && gid !== undefined) fs.chownSync(folder, uid, gid);
   return folder;
@@ -89,7 +89,7 @@ function isOpenToAll(folder: string): boolean {
   }
 }
 
-async function usableBinaries(user: User, folder: string, isOfSystem: boolean): Promise<Binaries> {
+export async function usableBinaries(user: User, folder: string, isOfSystem: boolean): Promise<Binaries> {
   const tried: string[] = [];
   for (const candidate of isOfSystem ? ofSystem() : candidates()) {
     if (!fs.existsSync(path.join(candidate, 'initdb'))) continue;
@@ -134,7 +134,7 @@ async function probe(folder: string, user: User): Promise<Binaries> {
   return { folder, version: stdout.trim() };
 }
 
-async function initialise(bin: Binaries, folder: string, user: User, password: string): Promise<void> {
+export async function initialise(bin: Binaries, folder: string, user: User, password: string): Promise<void> {
   const passwordFile = path.join(folder, 'password');
   fs.writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user.uid !== undefined && user.gid !== undefined) fs.chownSync(passwordFile, user.uid, user.gid);
@@ -189,12 +189,17 @@ const settings = [
   'listen_addresses=127.0.0.1',
 ];
 
-async function launch(
+export interface Launched extends Pick<Postgres, 'crash' | 'stop'> {
+  /** Ends all of its processes at once, as a machine without power does, and keeps its data; resolves when they are gone. */
+  kill(): Promise<void>;
+}
+
+export async function launch(
   bin: Binaries,
   folder: string,
   user: User,
   { port, wishes }: { port: number; wishes: readonly string[] },
-): Promise<Pick<Postgres, 'crash' | 'stop'>> {
+): Promise<Launched> {
   const data = path.join(folder, 'data');
   // The path of a socket may have 107 bytes at most.
   const sockets = `unix_socket_directories=${data.length < 80 ? data : ''}`;
@@ -216,12 +221,22 @@ async function launch(
       throw new Error(`${bin.version} stopped while starting on port ${port}:\n${ready.log()}`);
     }),
   ]);
+  const readPid = (): number => Number(fs.readFileSync(path.join(folder, `server.${child.pid}`), 'utf8'));
   return {
     async crash() {
       const again = ready.next();
       fs.writeFileSync(path.join(folder, 'again'), '');
-      process.kill(Number(fs.readFileSync(path.join(folder, `server.${child.pid}`), 'utf8')), 'SIGQUIT');
+      process.kill(readPid(), 'SIGQUIT');
       await again;
+    },
+    async kill() {
+      const pid = readPid();
+      // It would start its children again.
+      process.kill(pid, 'SIGSTOP');
+      const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/);
+      for (const one of [...children, pid]) process.kill(Number(one), 'SIGKILL');
+      await exited;
+      child.stdin.end();
     },
     async stop() {
       child.stdin.end();
@@ -237,7 +252,7 @@ function watchReadiness(stderr: Readable): { next(): Promise<void>; log(): strin
   let said = (): void => undefined;
   stderr.on('data', (chunk: Buffer) => {
     log = `${log}${chunk.toString()}`.slice(-4000);
-    if (!log.includes('ready to accept connections')) return;
+    if (!/ready to accept (?:read-only )?connections/.test(log)) return;
     log = '';
     said();
   });

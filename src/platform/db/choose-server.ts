@@ -97,8 +97,12 @@ function readMark(file: string): ServerMark | undefined {
 /** Several processes may share the folder, so the file is replaced as a whole. */
 function writeMark(file: string, mark: ServerMark): void {
   const next = `${file}.${process.pid}`;
-  writeFileSync(next, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
-  renameSync(next, file);
+  try {
+    writeFileSync(next, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
+    renameSync(next, file);
+  } catch {
+    // A full disk must not keep the database from being used; this process remembers the mark anyway.
+  }
 }
 
 export interface RefusedServer {

@@ -31,6 +31,7 @@ export {
   type Executor,
   type Hearing,
   type OpenDbOptions,
+  type ServerNotice,
   type Row,
   type Dialect,
   type Value,

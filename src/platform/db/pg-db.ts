@@ -165,13 +165,11 @@ async function withKnex<T>(servers: PgServers, work: (knex: Knex) => Promise<T>)
   const { default: knexModule } = await import('knex');
   const knex = knexModule({
     client: 'pg',
-    connection: async () => ({
+    connection: {
       connectionString: servers.urlOf(await servers.find()),
       application_name: 'rasket',
       keepAlive: true,
-      // Another server may be in use by the next connection.
-      expirationChecker: () => true,
-    }),
+    },
     // knex would put the values of a failed statement into its error, and so into the log.
     compileSqlOnError: false,
     pool: {

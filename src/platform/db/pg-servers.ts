@@ -51,7 +51,7 @@ const FAILED_MS = 250;
 /** Interval at which a process looks for statements that get no result. */
 const STALL_MS = 2000;
 /** Interval at which a process asks all servers, so that a second primary is noticed. */
-const SURVEY_MS = 10_000;
+const SURVEY_MS = 5000;
 const CONNECT_MS_MAX = 4000;
 
 /** The servers of one database URL, and which of them is in use. */

@@ -32,6 +32,12 @@ export function hearOtherNodes(world: World, node: Pick<Node, 'watch'>): () => P
     const isLong = outage !== undefined && clock.now() - outage.since >= DEAF_MS_MAX;
     return isLong && outage ? [buildFinding('nodes_not_heard', { since: outage.since })] : [];
   });
+  node.watch(() => {
+    const rivals = db.rivalServers();
+    if (rivals === undefined) return [];
+    const summary = `More than one PostgreSQL server accepts writes; not used: ${rivals.hosts.join(', ')}.`;
+    return [buildFinding('database_split', { summary, since: rivals.since })];
+  });
   meter.watch('rasket_nodes_heard', () => [{ value: hearing.deafSince() === undefined ? 1 : 0 }]);
   return () => hearing.close();
 }
