@@ -20,6 +20,7 @@ export const CHECKS = [
   'caa',
   'policy_hosts',
   'backups',
+  'database',
 ] as const;
 
 const seconds = { unit: 'seconds' };

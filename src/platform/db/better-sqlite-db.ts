@@ -61,6 +61,7 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
     cutUnusedPages: (pagesMax) => turns.run(() => untilUnlocked(() => cutPages(writer, reads, pagesMax))),
     lostFile: files.lost,
     abandonInto: (into) => files.abandonInto(into, (part) => turns.run(() => copyInto(writer, reads, part))),
+    serverInUse: () => undefined,
     rivalServers: () => undefined,
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),

@@ -148,6 +148,8 @@ export interface Db extends Executor {
    * that fails.
    */
   abandonInto(file: string): Promise<void>;
+  /** Returns the host of the PostgreSQL server in use, such as `db1:5432`; undefined if none was used yet. */
+  serverInUse(): string | undefined;
   /**
    * Returns the other PostgreSQL servers of the database URL that accept writes, and since when; undefined if there are
    * none.

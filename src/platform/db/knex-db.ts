@@ -15,6 +15,7 @@ export function openKnexDb(file: string): DriverDb {
   return {
     dialect: 'sqlite',
     withKnex: (work) => work(writer),
+    serverInUse: () => undefined,
     rivalServers: () => undefined,
     unsafeSettings: async () => [],
     lostFile: files.lost,

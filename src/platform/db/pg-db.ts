@@ -62,6 +62,7 @@ export function openPgDb(options: OpenDbOptions): DriverDb {
       stopWatching = servers.watch();
       return hear(order);
     },
+    serverInUse: () => servers.inUse,
     rivalServers: () => servers.rivals,
     all: alone.all,
     get: alone.get,

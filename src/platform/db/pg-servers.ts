@@ -46,6 +46,8 @@ interface ServersOptions {
 const PROBE_MS_MAX = 2500;
 /** Once the server in use or a newly promoted one has answered, the others have this long to do so as well. */
 const OTHERS_MS_MAX = 500;
+/** Time after which a standby is asked again, while others have not answered yet. */
+const AGAIN_MS = 250;
 /** Shortest time between two failed rounds, for callers that try again at once. */
 const FAILED_MS = 250;
 /** Interval at which a process looks for statements that get no result. */
@@ -62,7 +64,9 @@ export class PgServers {
   readonly #target: Target;
   readonly #clients = new Set<ServerClient>();
   readonly #onMoved = new Set<() => void>();
+  /** The server to connect to; undefined if all of them have to be asked first. */
   #current: PostgresHost | undefined;
+  #lastHost: PostgresHost | undefined;
   #inUse: ServerIdentity | undefined;
   #surveying: Promise<PostgresHost> | undefined;
   #sinceSurveyMs = stopwatch();
@@ -102,6 +106,11 @@ export class PgServers {
     return first;
   }
 
+  /** The server that was used last; undefined before the first connection. */
+  get inUse(): string | undefined {
+    return this.#inUse && this.#lastHost && formatHost(this.#lastHost);
+  }
+
   /** Other servers that accepted writes when they were last asked, and since when. */
   get rivals(): { hosts: readonly string[]; since: number } | undefined {
     return this.#rivals;
@@ -124,8 +133,18 @@ export class PgServers {
     if (isServerLost(error)) this.#current = undefined;
   }
 
-  /** Throws unless the server that `client` is connected to may be used; registers the client if it may. */
-  async admit(client: ServerClient, host: PostgresHost, identity: ServerIdentity): Promise<void> {
+  /** Registers a client before it connects; it is aborted when another server is used. */
+  register(client: ServerClient): void {
+    this.#clients.add(client);
+    client.once('end', () => this.#clients.delete(client));
+  }
+
+  unregister(client: ServerClient): void {
+    this.#clients.delete(client);
+  }
+
+  /** Throws unless the server may be used. */
+  async admit({ host, identity }: ServerAnswer): Promise<void> {
     const fault =
       findUnfitness(identity, this.#target) ?? this.#memory.findFault(identity, { isOneOfSeveral: this.areSeveral });
     if (fault !== undefined) {
@@ -139,8 +158,6 @@ export class PgServers {
         throw new NoPrimary(`the PostgreSQL server ${formatHost(host)} is not the primary any more`);
     }
     this.#use({ host, identity });
-    this.#clients.add(client);
-    client.once('end', () => this.#clients.delete(client));
   }
 
   /** Watches the connections and the servers until the returned function is called. */
@@ -167,9 +184,15 @@ export class PgServers {
     const faults: { host: PostgresHost; error: unknown }[] = [];
     const answers: ServerAnswer[] = [];
     const isEnough = Promise.withResolvers<void>();
+    let waiting = this.#url.hosts.length;
     const asked = this.#url.hosts.map(async (host) => {
       try {
-        const identity = await this.#probe(host);
+        let identity = await this.#probe(host).finally(() => void waiting--);
+        // A lost server may take long to answer, and a standby may be promoted meanwhile.
+        while (findUnfitness(identity, this.#target) !== undefined && waiting > 0) {
+          await new Promise<void>((done) => void systemClock.timer(AGAIN_MS, done));
+          identity = await this.#probe(host);
+        }
         answers.push({ host, identity });
         // A primary that was restarted may have been replaced: then every server has to answer, or fail to.
         const isKnown = this.#inUse !== undefined && isSameRun(this.#inUse, identity);
@@ -227,13 +250,14 @@ export class PgServers {
     const before = this.#inUse;
     const isSameHost = this.#current !== undefined && formatHost(this.#current) === formatHost(host);
     this.#current = host;
+    this.#lastHost = host;
     this.#inUse = identity;
     this.#memory.note(identity);
     this.#reported.delete(formatHost(host));
     const isSame = before !== undefined && isSameRun(before, identity);
     if (!isSame || !isSameHost) this.#noticeUse(host, identity);
     if (isSame || before === undefined) return;
-    for (const client of this.#clients) if (!client.isOn(identity)) client.abort();
+    for (const client of this.#clients) if (!client.isOn({ host, identity })) client.abort();
     for (const fire of this.#onMoved) fire();
   }
 
@@ -308,11 +332,13 @@ export class ServerClient extends pg.Client {
     const host = await this.#servers.find();
     try {
       if (this.#servers.areSeveral) this.#pointTo(host);
+      this.#servers.register(this);
       await super.connect();
       this.#identity = await readIdentity(this);
-      await this.#servers.admit(this, host, this.#identity);
+      await this.#servers.admit({ host, identity: this.#identity });
       return this;
     } catch (error) {
+      this.#servers.unregister(this);
       this.#servers.noteFault(error);
       this.connection.stream.destroy();
       throw error;
@@ -328,8 +354,9 @@ export class ServerClient extends pg.Client {
     Object.assign((this as unknown as { connectionParameters: object }).connectionParameters, { host: name, port });
   }
 
-  isOn(identity: ServerIdentity): boolean {
-    return this.#identity === undefined || isSameRun(this.#identity, identity);
+  /** Reports whether it is connected to this server, or is about to be. */
+  isOn({ host, identity }: ServerAnswer): boolean {
+    return this.#identity ? isSameRun(this.#identity, identity) : formatHost(this.#host) === formatHost(host);
   }
 
   /** Ends the connection without waiting for anything; statements on it fail as when the server ends it. */

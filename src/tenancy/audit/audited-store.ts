@@ -142,6 +142,7 @@ const delegates = (db: Db): Db => ({
   cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
   lostFile: () => db.lostFile(),
   abandonInto: (file) => db.abandonInto(file),
+  serverInUse: () => db.serverInUse(),
   rivalServers: () => db.rivalServers(),
   unsafeSettings: () => db.unsafeSettings(),
   withKnex: (work) => db.withKnex(work),

@@ -12,6 +12,7 @@ import {
 } from '../../../src/platform/secrets/index.ts';
 import { reverseName } from '../../../src/protocol/dnsbl.ts';
 import { writeMachinePass } from '../../../src/tenancy/operators/index.ts';
+import { driver } from '../../rig/database.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;
@@ -54,7 +55,12 @@ describe('an examination of a healthy machine', () => {
       caa: 'skipped',
       policy_hosts: 'skipped',
       backups: 'passed',
+      database: driver === 'pg' ? 'passed' : 'skipped',
     });
+    if (driver === 'pg')
+      expect(checks['database']?.summary).toMatch(
+        /^PostgreSQL \d\S*.* at 127\.0\.0\.1:\d+ is the primary\. No standby is connected to it\. An acknowledged message is on the disk of the primary only \(synchronous_standby_names is empty\)\.$/,
+      );
     expect(checks['reverse_dns']).toEqual({
       name: 'reverse_dns',
       machine: os.hostname(),

@@ -28,6 +28,7 @@ import {
 import { checkCaa, checkCertificates, checkPolicyHosts } from './checks/certificates.ts';
 import { checkDnsbl, checkHelo, checkResolver, checkReverseDns } from './checks/dns-names.ts';
 import { examinePort25 } from './checks/port25.ts';
+import { checkDatabaseServer } from './checks/database-server.ts';
 import { checkRelays } from './checks/relays.ts';
 import { sendNotices } from './send-notices.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
@@ -49,6 +50,7 @@ const CHECKS: Record<CheckName, Check> = {
   caa: checkCaa,
   policy_hosts: checkPolicyHosts,
   backups: checkBackups,
+  database: checkDatabaseServer,
 };
 
 const NAMES = Object.keys(CHECKS) as CheckName[];

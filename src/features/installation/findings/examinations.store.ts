@@ -78,3 +78,30 @@ export async function readPostgresClock(db: Db): Promise<{ now: number; address:
   if (!row) throw new Error('the database did not return its time');
   return { now: Number(row.now), address: row.address };
 }
+
+/** How PostgreSQL is replicated, as far as the database user may see it. */
+export interface Replication {
+  version: string;
+  isStandby: boolean;
+  /** The value that commits of rasket use. */
+  synchronousCommit: string;
+  /** Empty if no commit waits for a standby. */
+  synchronousStandbys: string;
+  /** The state of each connected standby, such as `streaming`; null if the user may not see it. */
+  standbys: (string | null)[];
+  /** How many of them a commit waits for, or may wait for. */
+  synchronous: number;
+}
+
+export async function readReplication(db: Db): Promise<Replication> {
+  const row = await db.get<Omit<Replication, 'standbys'> & { standbys: string }>(
+    `select current_setting('server_version') as version, pg_is_in_recovery() as "isStandby",
+        current_setting('synchronous_commit') as "synchronousCommit",
+        current_setting('synchronous_standby_names') as "synchronousStandbys",
+        (select coalesce(json_agg(state), '[]')::text from pg_stat_replication) as standbys,
+        (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')) as synchronous
+      from (select 1) as one`,
+  );
+  if (!row) throw new Error('the database did not return its replication');
+  return { ...row, synchronous: Number(row.synchronous), standbys: JSON.parse(row.standbys) as (string | null)[] };
+}
