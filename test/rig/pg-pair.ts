@@ -23,6 +23,8 @@ const SETTINGS = [
 export interface PgMember {
   port: number;
   url: string;
+  /** Stops all of its processes without closing any connection; only `kill` ends that. */
+  freeze(): void;
   /** Ends all of its processes at once; its data stays. */
   kill(): Promise<void>;
   /** Starts it on its data as they are. */
@@ -75,6 +77,7 @@ export async function startPgPair(): Promise<PgPair> {
       url,
       query,
       start,
+      freeze: () => running.get(port)?.freeze(),
       async kill() {
         await running.get(port)?.kill();
         running.delete(port);

@@ -190,6 +190,8 @@ const settings = [
 ];
 
 export interface Launched extends Pick<Postgres, 'crash' | 'stop'> {
+  /** Stops all of its processes without closing anything, as if its machine had vanished from the network. */
+  freeze(): void;
   /** Ends all of its processes at once, as a machine without power does, and keeps its data; resolves when they are gone. */
   kill(): Promise<void>;
 }
@@ -229,12 +231,9 @@ export async function launch(
       process.kill(readPid(), 'SIGQUIT');
       await again;
     },
+    freeze: () => signalAll(readPid(), 'SIGSTOP'),
     async kill() {
-      const pid = readPid();
-      // It would start its children again.
-      process.kill(pid, 'SIGSTOP');
-      const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/);
-      for (const one of [...children, pid]) process.kill(Number(one), 'SIGKILL');
+      signalAll(readPid(), 'SIGKILL');
       await exited;
       child.stdin.end();
     },
@@ -244,6 +243,13 @@ export async function launch(
       fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
+}
+
+/** Signals a server and its children, which it would otherwise start again. */
+function signalAll(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
+  process.kill(pid, 'SIGSTOP');
+  const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/);
+  for (const one of [...children, pid]) process.kill(Number(one), signal);
 }
 
 /** Waits for the line that a server prints once it is ready, each time that it starts. */

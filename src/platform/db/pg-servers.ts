@@ -51,7 +51,9 @@ const AGAIN_MS = 250;
 /** Shortest time between two failed rounds, for callers that try again at once. */
 const FAILED_MS = 250;
 /** Interval at which a process looks for statements that get no result. */
-const STALL_MS = 2000;
+const STALL_MS = 1000;
+/** Shortest time between two rounds because of such statements, which may just take long. */
+const STALLED_SURVEY_MS = 3000;
 /** Interval at which a process asks all servers, so that a second primary is noticed. */
 const SURVEY_MS = 5000;
 const CONNECT_MS_MAX = 4000;
@@ -165,7 +167,7 @@ export class PgServers {
     return repeat(systemClock, STALL_MS, async () => {
       const isStalled = [...this.#clients].filter((client) => client.isStalled()).length > 0;
       const sinceMs = this.#sinceSurveyMs();
-      if ((isStalled && sinceMs > 2 * STALL_MS) || (this.areSeveral && sinceMs > SURVEY_MS))
+      if ((isStalled && sinceMs > STALLED_SURVEY_MS) || (this.areSeveral && sinceMs > SURVEY_MS))
         await this.#survey().catch(ignore);
     });
   }
