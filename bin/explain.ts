@@ -73,6 +73,7 @@ const EXPECTED = new Set([
   'DatabaseMoved',
   'InstallationMismatch',
   'InstanceKeyFault',
+  'NoPrimary',
   'SchemaIncomplete',
   'SchemaTooNew',
   'MoveRefused',

@@ -30,6 +30,7 @@ auth_file = ${users}
 pool_mode = transaction
 max_prepared_statements = 300
 server_login_retry = 1
+query_wait_timeout = 3
 `,
   );
   for (const file of [users, settings]) fs.chmodSync(file, 0o644);

@@ -267,7 +267,12 @@ interface PgHearing extends Pick<Db, 'onCommit' | 'announce' | 'onAnnounced' | '
 /** Keeps the listeners for commits of this process and, once connected, of others. */
 export function createPgHearing(servers: PgServers): PgHearing {
   let listener: PgListener | undefined;
-  const endFollowing = servers.onMoved(() => listener?.reconnect());
+  /** Leads to the same servers in another way, so it does not know yet that another one is in use. */
+  let direct: PgServers | undefined;
+  const endFollowing = servers.onMoved(() => {
+    direct?.askAgain();
+    listener?.reconnect();
+  });
   const listeners = createCommitListeners(() => listener?.wantsElse());
   return {
     onCommit: listeners.add,
@@ -278,8 +283,9 @@ export function createPgHearing(servers: PgServers): PgHearing {
       listener?.notify(tables);
     },
     hear({ url, onFault, random }) {
+      direct = url === '' ? undefined : servers.through(url);
       listener = openPgListener({
-        servers: url === '' ? servers : servers.through(url),
+        servers: direct ?? servers,
         onFault,
         random,
         wanted: listeners.tables,

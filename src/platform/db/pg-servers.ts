@@ -53,12 +53,12 @@ const FAILED_MS = 250;
 /** Interval at which a process looks for statements that get no result. */
 const STALL_MS = 1000;
 /** Shortest time between two rounds because of such statements, which may just take long. */
-const STALLED_SURVEY_MS = 3000;
+const STALLED_SURVEY_MS = 1500;
 /** Interval at which a process asks all servers, so that a second primary is noticed. */
 const SURVEY_MS = 5000;
 const CONNECT_MS_MAX = 4000;
 
-/** The servers of one database URL, and which of them is in use. */
+/** Knows the servers of one database URL, and which of them is in use. */
 export class PgServers {
   readonly #url: NonNullable<ReturnType<typeof parsePostgresUrl>>;
   readonly #memory: ServerMemory;
@@ -92,8 +92,8 @@ export class PgServers {
     return new PgServers(url, { memory: this.#memory });
   }
 
-  /** Whether the URL names more than one server. */
-  get areSeveral(): boolean {
+  /** Reports whether the URL names more than one server. */
+  get hasSeveral(): boolean {
     return this.#url.hosts.length > 1;
   }
 
@@ -120,7 +120,7 @@ export class PgServers {
 
   /** Returns the server to connect to. */
   find(): Promise<PostgresHost> {
-    if (!this.areSeveral) return Promise.resolve(this.firstHost);
+    if (!this.hasSeveral) return Promise.resolve(this.firstHost);
     return this.#current ? Promise.resolve(this.#current) : this.#survey();
   }
 
@@ -130,9 +130,14 @@ export class PgServers {
     return () => void this.#onMoved.delete(fire);
   }
 
+  /** Asks all servers before the next connection. */
+  askAgain(): void {
+    this.#current = undefined;
+  }
+
   /** Notes a failed statement or connection: if the server seems lost, all servers are asked before the next connection. */
   noteFault(error: unknown): void {
-    if (isServerLost(error)) this.#current = undefined;
+    if (isServerLost(error)) this.askAgain();
   }
 
   /** Registers a client before it connects; it is aborted when another server is used. */
@@ -148,12 +153,12 @@ export class PgServers {
   /** Throws unless the server may be used. */
   async admit({ host, identity }: ServerAnswer): Promise<void> {
     const fault =
-      findUnfitness(identity, this.#target) ?? this.#memory.findFault(identity, { isOneOfSeveral: this.areSeveral });
+      findUnfitness(identity, this.#target) ?? this.#memory.findFault(identity, { isOneOfSeveral: this.hasSeveral });
     if (fault !== undefined) {
       this.#report([{ host: formatHost(host), reason: fault, acceptsWrites: acceptsWrites(identity) }]);
       throw new NoPrimary(`the PostgreSQL server ${formatHost(host)} cannot be used: ${fault}`);
     }
-    if (this.areSeveral && this.#inUse && !isSameRun(this.#inUse, identity)) {
+    if (this.hasSeveral && this.#inUse && !isSameRun(this.#inUse, identity)) {
       // It was restarted, and another one may have taken over meanwhile.
       await this.#survey();
       if (!isSameRun(this.#inUse, identity))
@@ -167,7 +172,7 @@ export class PgServers {
     return repeat(systemClock, STALL_MS, async () => {
       const isStalled = [...this.#clients].filter((client) => client.isStalled()).length > 0;
       const sinceMs = this.#sinceSurveyMs();
-      if ((isStalled && sinceMs > STALLED_SURVEY_MS) || (this.areSeveral && sinceMs > SURVEY_MS))
+      if ((isStalled && sinceMs > STALLED_SURVEY_MS) || (this.hasSeveral && sinceMs > SURVEY_MS))
         await this.#survey().catch(ignore);
     });
   }
@@ -234,7 +239,8 @@ export class PgServers {
   async #probe(host: PostgresHost): Promise<ServerIdentity> {
     const client = new pg.Client({
       connectionString: this.urlOf(host),
-      application_name: 'rasket probe',
+      // A move refuses to begin while sessions whose name starts with rasket exist.
+      application_name: 'probe of rasket',
       connectionTimeoutMillis: PROBE_MS_MAX,
       query_timeout: PROBE_MS_MAX,
     });
@@ -297,7 +303,7 @@ export class ServerClient extends pg.Client {
   #host: PostgresHost;
 
   constructor({ servers, ...config }: pg.ClientConfig & { servers: PgServers }) {
-    const limits = servers.areSeveral ? { connectionTimeoutMillis: CONNECT_MS_MAX } : {};
+    const limits = servers.hasSeveral ? { connectionTimeoutMillis: CONNECT_MS_MAX } : {};
     super({
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -314,7 +320,7 @@ export class ServerClient extends pg.Client {
     return this.#servers.urlOf(this.#host);
   }
 
-  /** Whether it has not reached its server yet. */
+  /** Reports whether it has not reached its server yet. */
   get isConnecting(): boolean {
     return this.#identity === undefined;
   }
@@ -333,7 +339,7 @@ export class ServerClient extends pg.Client {
   async #connect(): Promise<pg.Client> {
     const host = await this.#servers.find();
     try {
-      if (this.#servers.areSeveral) this.#pointTo(host);
+      if (this.#servers.hasSeveral) this.#pointTo(host);
       this.#servers.register(this);
       await super.connect();
       this.#identity = await readIdentity(this);
