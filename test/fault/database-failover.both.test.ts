@@ -1,7 +1,6 @@
 // clients --> two nodes --> sink; the nodes share two PostgreSQL servers, of which one replicates to the other
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
-import { setInterval as every, setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.ts';
 import { openDb } from '../../src/platform/db/index.ts';
@@ -23,8 +22,8 @@ const SENDS_PER_SECOND = scaled(1) > 1 ? 200 : 40;
 const IN_FLIGHT_MAX = 100;
 /** Time that a client waits for an answer, and then until it asks the other node. */
 const PATIENCE_MS = 5000;
-const PAUSE_MS = 200;
 const TICK_MS = 20;
+const PAUSE_TICKS = 10;
 /** Longest time from the end of the primary, whose standby is promoted at once, to the first acknowledged send. */
 const BACK_MS_MAX = 10_000;
 const BOUNCER = process.env['RASKET_TEST_PGBOUNCER'] ?? '';
@@ -161,7 +160,6 @@ const shareBlobs = ({ endpoint, bucket, region, accessKey, secretKey }: ObjectSe
 const NOT_USED = 'a PostgreSQL server that accepts writes is not used';
 
 interface Send {
-  begunAt: number;
   /** 0 until it is acknowledged. */
   endedAt: number;
 }
@@ -181,36 +179,41 @@ function startLoad(program: Program, { nodes, watch }: { nodes: readonly string[
   const sends: Send[] = [];
   const acknowledged = new Map<number, string>();
   const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
   const beganAt = performance.now();
   let isOver = false;
+  let ticks = 0;
 
   async function send(n: number): Promise<void> {
-    const own: Send = { begunAt: performance.now(), endedAt: 0 };
+    const own: Send = { endedAt: 0 };
     sends.push(own);
     for (let attempt = n; own.endedAt === 0; attempt++) {
       const id = await ask(program, nodes[attempt % nodes.length] ?? '', n);
       if (id === undefined) {
-        await pause(PAUSE_MS);
+        const next = ticks + PAUSE_TICKS;
+        await watch.until(() => ticks >= next);
         continue;
       }
       own.endedAt = performance.now();
       acknowledged.set(n, id);
-      watch.stir();
     }
   }
 
-  const sending = (async () => {
-    for await (const _ of every(TICK_MS)) {
-      if (isOver) break;
-      const due = ((performance.now() - beganAt) / 1000) * SENDS_PER_SECOND;
-      while (sends.length < due && running.size < IN_FLIGHT_MAX) {
-        const one = send(sends.length);
-        running.add(one);
-        void one.finally(() => running.delete(one));
-      }
+  function sendDue(): void {
+    const due = ((performance.now() - beganAt) / 1000) * SENDS_PER_SECOND;
+    while (!isOver && sends.length < due && running.size < IN_FLIGHT_MAX) {
+      const one = send(sends.length).catch((error: unknown) => void failures.push(error));
+      running.add(one);
+      void one.finally(() => running.delete(one));
     }
-    await Promise.all(running);
-  })();
+  }
+
+  const beat = setInterval(() => {
+    ticks++;
+    sendDue();
+    watch.stir();
+  }, TICK_MS);
+  onTestFinished(() => clearInterval(beat));
 
   return {
     acknowledged,
@@ -228,9 +231,11 @@ function startLoad(program: Program, { nodes, watch }: { nodes: readonly string[
         longestGapMs: Math.round(Math.max(...ends.map((end, at) => end - (ends[at - 1] ?? end)))),
       };
     },
-    stop() {
+    async stop() {
       isOver = true;
-      return sending;
+      await Promise.all(running);
+      clearInterval(beat);
+      expect(failures).toEqual([]);
     },
   };
 }
