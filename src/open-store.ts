@@ -14,6 +14,7 @@ import {
   mustNotBeApplied,
   openDb,
   schemaState,
+  TIMELINE_FILE,
   type ServerNotice,
 } from './platform/db/index.ts';
 import { createIds } from './platform/ids.ts';
@@ -225,9 +226,6 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
   };
 }
-
-/** A former primary does not know that it was replaced, so each node remembers the newest timeline in its folder. */
-const TIMELINE_FILE = 'database-timeline.json';
 
 function logServer(log: Log, notice: ServerNotice): void {
   const { host } = notice;

@@ -3,7 +3,8 @@ import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.ts';
-import { openDb } from '../../src/platform/db/index.ts';
+import { repeat, systemClock } from '../../src/platform/clock.ts';
+import { openDb, TIMELINE_FILE } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { createDatabase } from '../rig/database-server.ts';
@@ -208,12 +209,12 @@ function startLoad(program: Program, { nodes, watch }: { nodes: readonly string[
     }
   }
 
-  const beat = setInterval(() => {
+  const endPace = repeat(systemClock, TICK_MS, async () => {
     ticks++;
     sendDue();
     watch.stir();
-  }, TICK_MS);
-  onTestFinished(() => clearInterval(beat));
+  });
+  onTestFinished(endPace);
 
   return {
     acknowledged,
@@ -234,7 +235,7 @@ function startLoad(program: Program, { nodes, watch }: { nodes: readonly string[
     async stop() {
       isOver = true;
       await Promise.all(running);
-      clearInterval(beat);
+      endPace();
       expect(failures).toEqual([]);
     },
   };
@@ -294,7 +295,7 @@ async function mustNotBeUsed(
   await fresh.close();
   // A node remembers the failover, also when only the former primary answers.
   const timelineFile = path.join(scratchFolder('rasket-timeline-'), 'timeline');
-  copyFileSync(path.join(program.dataDir, 'database-timeline.json'), timelineFile);
+  copyFileSync(path.join(program.dataDir, TIMELINE_FILE), timelineFile);
   const alone = new URL(former.url);
   alone.pathname = `/${database}`;
   const mindful = await openDb({ driver: 'pg', url: alone.href, file: '', poolMax: 1, timelineFile });

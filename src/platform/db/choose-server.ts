@@ -31,6 +31,12 @@ export function findUnfitness({ isStandby, isReadOnly }: ServerIdentity, target:
   return isReadOnly && target === 'read-write' ? 'it is read-only' : undefined;
 }
 
+/**
+ * The file of a node's data folder that has the newest timeline. A backup does not have it, because it is about servers
+ * and not about data.
+ */
+export const TIMELINE_FILE = 'database-timeline.json';
+
 /** The newest history that was written to. */
 interface ServerMark {
   system: string;

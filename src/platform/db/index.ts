@@ -45,6 +45,7 @@ export {
   SnapshotInUse,
   type PgSnapshot,
 } from './snapshot.ts';
+export { TIMELINE_FILE } from './choose-server.ts';
 export { openPgTurn, openPgPresence } from './pg-session.ts';
 export { withoutCommitNotice } from './memo.ts';
 export {

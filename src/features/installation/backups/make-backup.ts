@@ -4,7 +4,7 @@ import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../../platform/blobs/index.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { Config } from '../../../platform/config/index.ts';
-import type { Db } from '../../../platform/db/index.ts';
+import { TIMELINE_FILE, type Db } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store.ts';
 import { COPY_FILES, readMark, writeCopyMark } from '../../../platform/installation-mark/index.ts';
 import {
@@ -65,7 +65,7 @@ function filesBesides(
   const top = entries
     .filter((entry) => entry.isFile() && !path.join(dataDir, entry.name).startsWith(database))
     .map(({ name }) => name)
-    .filter((name) => !/^node\.id$|\.part$/.test(name) && !OF_COPIES.includes(name));
+    .filter((name) => !/^node\.id$|\.part$/.test(name) && !name.startsWith(TIMELINE_FILE) && !OF_COPIES.includes(name));
   const held = new Set([...top, ...OWN_FOLDERS.flatMap((folder) => filesBelow(dataDir, folder))]);
   const notHeld: string[] = [];
   for (const { setting, file } of named) {
