@@ -5,6 +5,7 @@ import { press, visit, type Visited } from '../rig/preference-pages.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';
 import { HOUR, MINUTE } from './mail.ts';
+import { publishTracking } from './reader.ts';
 
 const DAY = 24 * HOUR;
 
@@ -136,6 +137,15 @@ describe('signing up with a form', () => {
         expect(mail?.html).toContain(`<html lang="${language}">`);
       }
     }
+  });
+
+  it('a form asks for consent in a mail that is not tracked', async () => {
+    await publishTracking(scene, campaign.team, campaign.domain.id, { open_tracking: true, click_tracking: true });
+    const email = newAddress();
+    await send(email);
+    const [mail] = await mailsTo(email);
+    expect(mail?.html).toContain('/confirm/');
+    expect(mail?.html).not.toMatch(/<img|\/o\/|\/c\//);
   });
 
   it('can use a template of the team', async () => {
@@ -348,6 +358,16 @@ describe('an attacker', () => {
     scene.clock.advance(HOUR + MINUTE);
     await send(tagged[2] ?? '', { to: other });
     expect(await count()).toBe(2);
+  });
+
+  it('a person gets one mail to addresses that Gmail delivers to the same mailbox', async () => {
+    const spellings = ['bom.ber@gmail.com', 'b.o.m.b.e.r@gmail.com', 'bomber+x@googlemail.com', 'bomber@gmail.com'];
+    for (const email of spellings) await send(email);
+    expect((await Promise.all(spellings.map(mailsTo))).flat()).toHaveLength(1);
+    // Elsewhere, dots tell two people apart.
+    const others = ['a.b@dotted.example', 'ab@dotted.example'];
+    for (const email of others) await send(email);
+    expect((await Promise.all(others.map(mailsTo))).flat()).toHaveLength(2);
   });
 
   it('gets one mail a day and three in 30 days out of one form', async () => {

@@ -69,6 +69,7 @@ export { contactNamed, filteredContacts, readContactName, readPropertyValues } f
 export {
   SAMPLE_TOKEN,
   choiceToken,
+  isConsentLink,
   isPreferenceLink,
   openPreferenceLink,
   isSampleLink,

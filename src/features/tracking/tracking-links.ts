@@ -17,7 +17,7 @@ import {
   type MailOfDomain,
   type TrackedMail,
 } from '../../protocol/track-links/index.ts';
-import { isPreferenceLink } from '../audience/index.ts';
+import { isConsentLink, isPreferenceLink } from '../audience/index.ts';
 import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
 import { emailRowsByIds } from '../../mail/emails/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
@@ -28,7 +28,8 @@ const LINKS_A_TURN = 500;
 /**
  * Returns the HTML with tracked links and pixel; the same mail gives the same bytes each time. Unsubscribe links stay
  * as they are: unlike tracked ones they work when the domain is gone or the team suspended, and a link that opens
- * somebody's preferences appears in no event.
+ * somebody's preferences appears in no event. A mail that asks for consent is not tracked at all: its recipient has not
+ * agreed to anything yet.
  */
 export async function trackedHtml(
   world: World,
@@ -39,6 +40,7 @@ export async function trackedHtml(
   if (html.length > HTML_CHARS_MAX) return html;
   const { origin, opens, clicks } = links;
   const found = await world.texts.run({ teamId, chars: html.length, task: findLinkTargets, isPatient: true }, html);
+  if (found.links.some(({ target }) => isConsentLink(world, target))) return html;
   const mac = createMac(world, CLICK);
   const addresses: (string | undefined)[] = [];
   let written = 0;

@@ -161,12 +161,21 @@ export function normalizeAddress(address: string): string {
   return `${local}@${domain.ok ? domain.domain : parts.domain.toLowerCase()}`;
 }
 
-/** Returns a normalized address without what follows a plus sign in its local part, which most providers ignore. */
-export function withoutSubaddress(emailKey: string): string {
+/** Both domains have the same mailboxes, in whose names dots make no difference. */
+const GMAIL = new Set(['gmail.com', 'googlemail.com']);
+
+/**
+ * Returns the mailbox of a normalized address, for limits that must not be passed by spelling it differently: without
+ * what follows a plus sign in its local part, which most providers ignore, and without the dots that Gmail ignores.
+ */
+export function findMailbox(emailKey: string): string {
+  if (emailKey.startsWith('"')) return emailKey;
   const at = emailKey.lastIndexOf('@');
   const plus = emailKey.indexOf('+');
-  // A quoted local part and one that begins with the sign are left as they are.
-  return plus <= 0 || plus > at || emailKey.startsWith('"') ? emailKey : emailKey.slice(0, plus) + emailKey.slice(at);
+  // A local part that begins with the sign is left as it is.
+  const local = emailKey.slice(0, plus <= 0 || plus > at ? at : plus);
+  const domain = emailKey.slice(at + 1);
+  return GMAIL.has(domain) ? `${local.replaceAll('.', '')}@gmail.com` : `${local}@${domain}`;
 }
 
 /**

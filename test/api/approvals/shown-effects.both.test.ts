@@ -264,7 +264,7 @@ it('the approval of a broadcast shows how it is sent, and is refused when that h
     { name: 'rate_per_minute', value: '7' },
     { name: 'ab.test_percent', value: '20' },
     { name: 'ab.wait_minutes', value: '60' },
-    { name: 'archive', value: 'true' },
+    { name: 'archive', value: 'true (everybody can read the email on the web)' },
   ];
   expect((await stage.fetchApproval(id)).content.messages).toMatchObject([{ kind: 'broadcast', options }]);
   expect(await openPage(id)).toContain('rate_per_minute: 7 / ab.test_percent: 20 / ab.wait_minutes: 60');
@@ -281,13 +281,30 @@ it('the approval of a broadcast shows how it is sent, and is refused when that h
   expect((await stage.approve(id)).status).toBe(422);
 });
 
+it('a draft that an app marks for the archive waits for approval', async () => {
+  const created = await held('POST', '/broadcasts', { ...stage.desk.draft, archive: true });
+  const { content } = await stage.fetchApproval(created);
+  expect(content.messages).toMatchObject([{ options: [{ name: 'archive' }] }]);
+  const { id } = (await stage.call(token, 'POST', '/broadcasts', stage.desk.draft)).body;
+  const changed = await held('PATCH', `/broadcasts/${id}`, { archive: true });
+  expect((await stage.approve(changed)).status).toBe(200);
+  expect(await stage.desk.get(id)).toMatchObject({ archive: true });
+});
+
 it('the approval to publish a broadcast in the archive shows its text, and publishes it', async () => {
   const draft = await stage.desk.make({});
   const id = await held('POST', `/broadcasts/${draft}/archive`);
   const { subject, html } = stage.desk.draft;
   expect((await stage.fetchApproval(id)).content).toMatchObject({
     audience: null,
-    messages: [{ kind: 'broadcast', subjects: [subject], html, options: [{ name: 'archive', value: 'true' }] }],
+    messages: [
+      {
+        kind: 'broadcast',
+        subjects: [subject],
+        html,
+        options: [{ name: 'archive', value: 'true (everybody can read the email on the web)' }],
+      },
+    ],
   });
   expect(await stage.desk.get(draft)).toMatchObject({ archive: false });
   expect((await stage.approve(id)).status).toBe(200);

@@ -190,6 +190,13 @@ describe('the public archive of broadcasts', () => {
     const { updated_at: unchanged_since } = await campaign.get(id);
     const said = { object: 'broadcast', id, archive: true };
     expect((await campaign.call('POST', `/broadcasts/${id}/archive`)).body).toEqual(said);
+    const { checks } = await campaign.read(`/broadcasts/${id}/checklist`);
+    expect(checks).toContainEqual({
+      name: 'archive',
+      status: 'warn',
+      message: expect.stringContaining('from its first email on'),
+      details: [],
+    });
     expect((await campaign.call('POST', `/broadcasts/${id}/send`, { unchanged_since })).status).toBe(409);
     expect((await campaign.call('PATCH', `/broadcasts/${id}`, { archive: false })).status).toBe(200);
     expect(await campaign.get(id)).toMatchObject({ archive: false });

@@ -131,7 +131,8 @@ describe('the review of a broadcast', () => {
     ['sender', { from: 'Somebody' }],
     ['audience', { segment_ids: [] }],
     ['preview text', { preview_text: 'Other' }],
-  ])('of an earlier %s no longer counts', async (_, change) => {
+    ['publication', { archive: true }],
+  ])('the review of an earlier %s no longer counts', async (_, change) => {
     const id = await draft();
     const token = await share(id);
     const before = await seen(token);

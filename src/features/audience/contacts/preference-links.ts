@@ -110,6 +110,13 @@ export function isPreferenceLink(store: Store, address: string): boolean {
   return token !== undefined && openPreferenceLink(store, token) !== undefined;
 }
 
+/** Reports whether an address is a link by which a person gives consent. */
+export function isConsentLink(store: Store, address: string): boolean {
+  const token = LINK.exec(address)?.[1];
+  const kind = token === undefined ? undefined : openPreferenceLink(store, token)?.kind;
+  return kind === 'confirmation' || kind === 'sign_up';
+}
+
 /**
  * Replaces these links in a text by those of a sample, so that its reader cannot decide for the recipient of the mail.
  * Beyond the first thousand, everything that looks like such a link is replaced.

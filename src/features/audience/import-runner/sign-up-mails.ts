@@ -1,7 +1,7 @@
 import type { PostalAddress, SendEmailRequest } from '../../../contract/index.ts';
 import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
 import type { World } from '../../../platform/world.ts';
-import { withoutSubaddress } from '../../../protocol/address/index.ts';
+import { findMailbox } from '../../../protocol/address/index.ts';
 import { chooseTextColor } from '../../../protocol/color-contrast.ts';
 import { escapeHtml } from '../../../protocol/safe-html/index.ts';
 import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
@@ -58,7 +58,7 @@ async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, signUp: S
   const { db, clock, log } = world;
   const { id, team_id: teamId, form_id: formId } = signUp;
   const open = await findOpenForm(db, formId);
-  const emailHash = hashOfEmail(withoutSubaddress(signUp.email_key));
+  const emailHash = hashOfEmail(findMailbox(signUp.email_key));
   const one = { topicId: formId, emailHash, askingId: id };
   const isWanted = open !== undefined && (await mayAsk(world, open, signUp));
   if (!isWanted || !(await db.tx((tx) => countConfirmationMail(tx, one, clock.now())))) {

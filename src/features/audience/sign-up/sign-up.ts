@@ -2,7 +2,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { timeOfId } from '../../../platform/ids.ts';
 import type { Store } from '../../../platform/store.ts';
 import type { PreferenceLink } from '../../../protocol/preference-links.ts';
-import { normalizeAddress, withoutSubaddress } from '../../../protocol/address/index.ts';
+import { findMailbox, normalizeAddress } from '../../../protocol/address/index.ts';
 import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import { mustHaveRoom } from '../contacts/create-contacts.ts';
 import { applyErasedOptOuts, type Preferences } from '../contacts/consent.ts';
@@ -47,7 +47,7 @@ export function requestSignUp(
   const now = store.clock.now();
   const emailKey = normalizeAddress(email);
   return store.db.tx(async (tx) => {
-    if (!(await countAddress(tx, hashOfEmail(withoutSubaddress(emailKey)), now))) return;
+    if (!(await countAddress(tx, hashOfEmail(findMailbox(emailKey)), now))) return;
     await insertSignUp(tx, {
       id: store.ids.uuid(),
       team_id: form.team_id,

@@ -43,6 +43,24 @@ async function setArchive(ctx: Ctx, id: string, archive: boolean) {
   return { object: 'broadcast' as const, id, archive, ...(await presentArchiveUrl(ctx, row)) };
 }
 
+interface ArchiveCheck {
+  name: 'archive';
+  status: 'warn';
+  message: string;
+  details: string[];
+}
+
+/** Reports that an email will be public, so that nobody publishes by accident what another person has marked. */
+export function checkArchive(
+  { archive }: Pick<BroadcastRow, 'archive'>,
+  { archive_enabled: isOn }: Pick<TeamRow, 'archive_enabled'>,
+): ArchiveCheck[] {
+  if (archive === 0) return [];
+  const since = isOn === 1 ? 'from its first email on' : 'as soon as the archive of the team is switched on';
+  const message = `Everybody can read this email in the public archive, ${since}; archive: false prevents it.`;
+  return [{ name: 'archive', status: 'warn', message, details: [] }];
+}
+
 /** Presents the address of a broadcast in the public archive, which is absent if it has no page there. */
 export async function presentArchiveUrl({ store, teamId }: Ctx, row: BroadcastRow): Promise<{ archive_url?: string }> {
   const team = isPublished(row) ? await findTeam(store.db, teamId) : undefined;

@@ -22,7 +22,7 @@ import {
   type WayOut,
 } from '../../audience/index.ts';
 import { insertSharedBodies, parseBody, renderBody, type MergedBody } from '../../../mail/shared-bodies/index.ts';
-import { findTeam } from '../../../tenancy/teams/index.ts';
+import { findTeam, type TeamRow } from '../../../tenancy/teams/index.ts';
 import {
   findPublishedContent,
   type PublishedContent,
@@ -370,7 +370,7 @@ interface Around {
 export async function loadSurroundings(
   db: Executor,
   row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text' | 'name' | 'utm'> & { fallbacks?: string | null },
-): Promise<Around> {
+): Promise<Around & { team: TeamRow }> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
   const properties = await declaredProperties(db, row.team_id);

@@ -36,7 +36,7 @@ import { loadSurroundings, checkBodies, countChars } from './freeze-broadcast.ts
 import { loadRequirements, runGate } from './send-broadcast.ts';
 import { isoTime } from '../../../platform/clock.ts';
 import type { ContentCheck } from '../../../protocol/content-checks.ts';
-import { presentArchiveUrl } from './archive.ts';
+import { checkArchive, presentArchiveUrl } from './archive.ts';
 import { loadReviewStatus } from './reviews.ts';
 import { contactZones } from './send-time.ts';
 import type { UtmParameters } from '../../../protocol/utm.ts';
@@ -326,7 +326,7 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
     { written: { subject, preview_text, ab_test }, source, properties, team, shown },
   );
   const opens = await checkOpens(store, audience);
-  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain), ...opens];
+  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain), ...opens, ...checkArchive(row, team)];
   const counted = around.counted ?? null;
   return {
     object: 'broadcast_checklist' as const,

@@ -32,9 +32,10 @@ type Reviewed = Pick<
   | 'exclude_segment_ids'
   | 'not_received_from'
   | 'received_but_not_opened'
+  | 'archive'
 >;
 
-/** Returns a hash of what is sent and to whom; of a draft, with the version of its template that is published now. */
+/** Returns a hash of what is sent and to whom, and of its publication; of a draft, with the version of its template that is published now. */
 export async function computeVersion(db: Executor, row: Reviewed): Promise<string> {
   const content = [
     row.sender,
@@ -55,6 +56,7 @@ export async function computeVersion(db: Executor, row: Reviewed): Promise<strin
     row.exclude_segment_ids,
     row.not_received_from,
     row.received_but_not_opened,
+    row.archive,
   ];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

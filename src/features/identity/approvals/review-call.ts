@@ -400,8 +400,7 @@ function listOptions(
     local_time: isLocal ? true : null,
     'ab.test_percent': ab?.test_percent,
     'ab.wait_minutes': ab?.wait_minutes,
-    // Anyone can then read the email in the public archive.
-    archive: archive ? true : null,
+    archive: archive ? 'true (everybody can read the email on the web)' : null,
   };
   return Object.entries(options).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ name, value: String(value) }],

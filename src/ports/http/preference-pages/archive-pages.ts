@@ -27,7 +27,7 @@ import {
   frameTeamPage,
   renderBusy,
   renderFooter,
-  renderNoLink,
+  renderNoArchive,
   renderPage,
   senderName,
   type Answer,
@@ -47,7 +47,7 @@ interface Request {
  * existed, was renewed or is off, and a broadcast that is not in the archive, have the same response.
  */
 export async function answerArchive(world: World, { target, query, preferred }: Request): Promise<Answer> {
-  const noPage = { status: 404, ...renderNoLink(preferred ?? 'en') };
+  const noPage = { status: 404, ...renderNoArchive(preferred ?? 'en') };
   const [token = '', id, ...others] = target.split('/');
   const team = others.length > 0 ? undefined : await openArchive(world, token);
   if (!team) return noPage;
@@ -146,7 +146,7 @@ function renderBroadcast(
     `${documentStart(subject, style, language, isIndexed)}${renderBrand(team, senderName({ team }))}<nav><a href="/archive/${token}">${escapeHtml(texts.allNewsletters)}</a></nav>
 <main><h1 lang="${team.default_language}">${bdi(subject)}</h1><p class="when">${bdi(senderName({ team }))} · ${renderDate(startedAt, language)}</p>
 `,
-    ...renderContent(shown, withRemoteImages, wordsFor(language)),
+    ...renderContent(shown, withRemoteImages, { ...wordsFor(language), imagesHidden: texts.archiveImagesHidden }),
     `</main>
 <footer>${renderFooter(team, language)}</footer>${documentEnd}`,
   ];

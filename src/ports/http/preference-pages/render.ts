@@ -188,6 +188,9 @@ export function renderPlain(language: Language, titleKey: TextKey, adviceKey: Te
 export const renderNoLink = (language: Language): RenderedPage =>
   renderPlain(language, 'linkBroken', 'linkBrokenAdvice');
 
+export const renderNoArchive = (language: Language): RenderedPage =>
+  renderPlain(language, 'archiveGone', 'archiveGoneAdvice');
+
 export const renderSample = (language: Language): RenderedPage =>
   renderPlain(language, 'sampleLink', 'sampleLinkReason');
 
