@@ -19,6 +19,8 @@ const ALIVE_MS = 10_000;
 const SILENT_MS_MAX = 120_000;
 /** Connections of a process that is replaced, on which no request arrives for this long, are closed. */
 export const DRAIN_MS = 5000;
+/** A new process delivers nothing for this long, in which it takes over its part of the limits of mailbox providers. */
+const JOINING_MS = 10_000;
 /** A process that has run for this long before it ends is started again at once. */
 const STEADY_MS = 10_000;
 const RESTART_MS = { min: 1000, max: 30_000 };
@@ -55,6 +57,9 @@ export function countProcesses(wanted: number, { database }: Config): number {
     'usage',
   );
 }
+
+/** Waits without keeping the supervisor running. */
+const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(ms, resolve));
 
 /** The link of a process to its supervisor. */
 export interface Membership {
@@ -310,7 +315,7 @@ class ProcessGroup implements Group {
 
   async #startAgain(number: number, delayMs: number): Promise<void> {
     this.#members.delete(number);
-    await new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+    await pause(delayMs);
     if (this.#isStopping) return;
     if (await this.#startMember(number)) return this.#changed();
     if (this.#isStopping) return;
@@ -331,8 +336,10 @@ class ProcessGroup implements Group {
   async #restartAll(): Promise<void> {
     const { log } = this.#options;
     this.#restartFailure = undefined;
-    for (const before of [...this.#members.values()]) {
+    for (const [at, before] of [...this.#members.values()].entries()) {
       const { number } = before;
+      if (at > 0) await pause(JOINING_MS);
+      if (this.#isStopping) return;
       // One that has ended meanwhile starts with the present settings anyway.
       if (before.hasEnded) continue;
       before.isBeingReplaced = true;
