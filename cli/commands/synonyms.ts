@@ -101,7 +101,6 @@ const MEANT: Readonly<Record<string, readonly string[]>> = {
 const DONE_ELSEWHERE: Readonly<Record<string, string>> = {
   reload:
     'The server reads its certificates by itself. For other settings, restart the service: systemctl restart rasket',
-  restart: 'Restart the service with: systemctl restart rasket',
   start: 'Start the service with: systemctl start rasket',
   stop: 'Stop the service with: systemctl stop rasket',
   uninstall: 'The script that installed the service removes it: install.sh --uninstall',

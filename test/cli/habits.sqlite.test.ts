@@ -121,7 +121,6 @@ describe('a word that is no command', () => {
     ['export', 'rasket contacts export'],
     ['pause', 'rasket sending off'],
     ['stop', 'systemctl stop rasket'],
-    ['restart', 'systemctl restart rasket'],
     ['reload', 'systemctl restart rasket'],
     ['mialq', '(Did you mean queue?)'],
     ['emials', '(Did you mean emails?)'],

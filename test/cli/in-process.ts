@@ -67,7 +67,7 @@ export async function runInProcess(
 
 /** Commands that work on a data folder take everything from a process of their own, and so do servers. */
 export const NEEDS_PROCESS = new Set(
-  'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending relays host config completion man'.split(
+  'dev playground seed setup init serve restart migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending relays host config completion man'.split(
     ' ',
   ),
 );
