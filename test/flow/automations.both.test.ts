@@ -3,6 +3,7 @@ import { line, start, step, supply, wait, type Supplies } from '../api/automatio
 import { arrived, desk, mail } from './automations-desk.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, MINUTE } from './mail.ts';
+import { POSTAL_ADDRESS } from './campaign.ts';
 
 const DAY = 24 * HOUR;
 
@@ -205,6 +206,7 @@ describe('an automation run', () => {
   });
 
   it('skips an email that the contact must not get, and continues', async () => {
+    await at.must('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     const id = await at.automate(
       mail('a', has, undefined, { topic_id: has.topic }),
       mail('b', has),

@@ -46,6 +46,8 @@ import type { Caller } from './request-log.ts';
 
 const DETAILS_BYTES = 2000;
 const USER_AGENT_CHARS_MAX = 500;
+/** Operations without an id that change the team of the caller. */
+const CHANGES_TEAM = new Set(['renewArchive', 'switchTeam', 'updateTeam']);
 
 /** The audit log's entry for a request: who called, from where, what was changed, and with which fields. */
 function buildAuditNote(
@@ -58,11 +60,10 @@ function buildAuditNote(
   const named = namedIn(operation.operationId, below);
   // A switch is known to the team that is entered.
   const teamId = operation.operationId === 'switchTeam' ? String(inPath) : caller.teamId;
-  const isOfTeam = operation.operationId === 'updateTeam' || operation.operationId === 'switchTeam';
   return {
     team_id: teamId,
     action: operation['x-service-audit'] ?? '',
-    subject_id: typeof named === 'string' ? named : isOfTeam ? teamId : null,
+    subject_id: typeof named === 'string' ? named : CHANGES_TEAM.has(operation.operationId) ? teamId : null,
     ...describeActor(caller.actor),
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),

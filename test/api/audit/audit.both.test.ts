@@ -79,6 +79,13 @@ const changes: Record<
     const { id, name } = await team.domain();
     return { path: `/domains/${id}/dkim/rotate`, removes: { name } };
   },
+  archiveBroadcast: async () => ({ path: `/broadcasts/${await newBroadcast({})}/archive` }),
+  unarchiveBroadcast: async () => ({ path: `/broadcasts/${await newBroadcast({ archive: true })}/archive` }),
+  renewArchive: async () => ({
+    path: '/team/archive/renew',
+    subject: team.id,
+    removes: { name: expect.stringMatching(/^Team /) as string },
+  }),
   updateTeam: async () => ({ path: '/team', body: { ai_assist_enabled: true }, subject: team.id }),
   updateWebhook: async () => ({ path: `/webhooks/${await plantWebhook(scene, team)}`, body: { status: 'disabled' } }),
   deleteWebhook: async () => ({
