@@ -75,19 +75,24 @@ describe('the newest timeline', () => {
   beforeEach(() => void (folder = mkdtempSync(path.join(os.tmpdir(), 'rasket-timeline-'))));
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is remembered by the next process, which accepts a new cluster', () => {
+  it('the newest timeline is remembered by the next process once it is kept, and a new cluster is accepted', () => {
     const file = path.join(folder, 'timeline.json');
-    new ServerMemory(file).note(answer('a', { timeline: 2 }).identity);
+    const first = new ServerMemory(file);
+    first.note(answer('a', { timeline: 2 }).identity);
+    expect(new ServerMemory(file).findFault(answer('a').identity, { isOneOfSeveral: true })).toBeUndefined();
+    first.keep();
     const next = new ServerMemory(file);
     expect(next.findFault(answer('a').identity, { isOneOfSeveral: false })).toContain(`remove ${file}`);
     expect(next.findFault(answer('a', { timeline: 2 }).identity, { isOneOfSeveral: true })).toBeUndefined();
     expect(next.findFault(answer('b', { system: 'two' }).identity, { isOneOfSeveral: true })).toBeUndefined();
+    next.keep();
     next.note(answer('b', { system: 'two' }).identity);
     expect(new ServerMemory(file).findFault(answer('a').identity, { isOneOfSeveral: true })).toBeUndefined();
   });
 
   it('is kept in memory if the file cannot be written', () => {
     const memory = new ServerMemory(path.join(folder, 'missing', 'timeline.json'));
+    memory.keep();
     memory.note(answer('a', { timeline: 2 }).identity);
     expect(memory.findFault(answer('a').identity, { isOneOfSeveral: false })).toContain('former primary');
   });

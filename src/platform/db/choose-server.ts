@@ -52,6 +52,7 @@ export class ServerMemory {
   /** Set once this process has used a server. */
   #used: ServerMark | undefined;
   #stored: ServerMark | undefined;
+  #isKept = false;
 
   constructor(file?: string) {
     this.#file = file;
@@ -82,9 +83,19 @@ export class ServerMemory {
   note({ system, timeline }: ServerIdentity): void {
     if (system === undefined || timeline === undefined) return;
     if (this.#used?.system !== system || timeline > this.#used.timeline) this.#used = { system, timeline };
-    if (this.#file === undefined || isSameMark(this.#stored, this.#used)) return;
-    this.#stored = this.#used;
-    writeMark(this.#file, this.#used);
+    if (this.#isKept) this.#store(this.#used);
+  }
+
+  /** Stores the newest timeline in the file, now and from now on. */
+  keep(): void {
+    this.#isKept = true;
+    if (this.#used) this.#store(this.#used);
+  }
+
+  #store(mark: ServerMark): void {
+    if (this.#file === undefined || isSameMark(this.#stored, mark)) return;
+    this.#stored = mark;
+    writeMark(this.#file, mark);
   }
 }
 

@@ -167,8 +167,14 @@ export class PgServers {
     this.#use({ host, identity });
   }
 
-  /** Watches the connections and the servers until the returned function is called. */
+  /**
+   * Watches the connections and the servers until the returned function is called. From now on the newest timeline is
+   * kept, and another server is reported: a start that is refused has done neither.
+   */
   watch(): () => void {
+    this.#isWatched = true;
+    this.#memory.keep();
+    if (this.hasSeveral && this.#inUse && this.#lastHost) this.#noticeUse(this.#lastHost, this.#inUse);
     return repeat(systemClock, STALL_MS, async () => {
       const isStalled = [...this.#clients].filter((client) => client.isStalled()).length > 0;
       const sinceMs = this.#sinceSurveyMs();
@@ -269,8 +275,10 @@ export class PgServers {
     for (const fire of this.#onMoved) fire();
   }
 
+  #isWatched = false;
   #lastNotice = '';
   #noticeUse(host: PostgresHost, identity: ServerIdentity): void {
+    if (!this.#isWatched) return;
     const named = `${formatHost(host)} ${identity.system} ${identity.startedAt}`;
     if (named === this.#lastNotice) return;
     this.#lastNotice = named;
