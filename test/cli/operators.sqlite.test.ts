@@ -114,6 +114,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['completion bash', /^# Completion of rasket for bash: /],
   ['man', /^\.TH RASKET 1 /],
   ['relays list --data data', /^NAME\tSERVER\t/],
+  ['restart --data data', /^rasket: no server runs on \S+data\n$/, 69],
   ['playground --data data', /^ID\tCAUGHT\t/],
   ['seed --data data', /^rasket: \S+ is not a data folder of a development server; /, 1],
 ];
