@@ -234,7 +234,8 @@ class ProcessGroup implements Group {
     this.ended = this.#end.promise;
     if (isSingleFile) {
       const [exec = '', ...args] = process.argv.slice(2);
-      cluster.setupPrimary({ exec, args });
+      // The executable applies the options of Node.js by itself.
+      cluster.setupPrimary({ exec, args, execArgv: [] });
     }
     this.started = this.#startAll();
     const watching = setInterval(() => this.#endSilent(), ALIVE_MS);

@@ -7,7 +7,7 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import type { SinkMessage } from '../rig/sink.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { desk, mail as mailStep } from './automations-desk.ts';
-import { campaignIn } from './campaign.ts';
+import { campaignIn, POSTAL_ADDRESS } from './campaign.ts';
 import { advanceToNextAttempt, HOUR, mailIn, listMessages, MINUTE } from './mail.ts';
 
 const DAY = 24 * HOUR;
@@ -145,6 +145,7 @@ describe('the header Feedback-ID', () => {
   it('names the automation, and List-Id names its topic', async () => {
     const has = await supply(scene);
     const team = desk(scene, has);
+    await team.must('PATCH', '/team', { postal_address: POSTAL_ADDRESS });
     await team.call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription: 'opt_in' }]);
     const automation = await team.automate(mailStep('mail', has, undefined, { topic_id: has.topic }));
     await team.send({ product: 'Tea' });

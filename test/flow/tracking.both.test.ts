@@ -54,15 +54,21 @@ describe('an email of a tracking domain', () => {
     const { body } = await scene.api('POST', '/contacts', { key: team.key, body: ada });
     const to = { id: body.id, ...ada };
     const own = await linksTo(scene, team, to, { domainId: domain.id });
-    const contact = { id: body.id, team_id: team.id, email_key: ada.email };
+    const others = ['https://example.com/unsubscribe/me', `${own.unsubscribe}x`, TARGET];
+    const all = [own.unsubscribe, `${own.preferences}/?utm_source=mail`, ...others];
+    const mail = await send({ html: all.map((link) => `<a href="${link}">x</a>`).join('') });
+    expect(mail.links.slice(0, 2)).toEqual(all.slice(0, 2));
+    for (const link of mail.links.slice(2)) expect(link).toContain('/c/');
+    expect(mail.links).toHaveLength(5);
+  });
+
+  it('an email that asks for consent is not tracked', async () => {
+    const contact = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e78', team_id: team.id, email_key: 'new@example.org' };
     const topicId = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
     const confirm = confirmationUrl(scene.app.world, scene.url, { contact, topicId });
-    const others = ['https://example.com/unsubscribe/me', `${own.unsubscribe}x`, TARGET];
-    const all = [own.unsubscribe, `${own.preferences}/?utm_source=mail`, confirm, ...others];
-    const mail = await send({ html: all.map((link) => `<a href="${link}">x</a>`).join('') });
-    expect(mail.links.slice(0, 3)).toEqual(all.slice(0, 3));
-    for (const link of mail.links.slice(3)) expect(link).toContain('/c/');
-    expect(mail.links).toHaveLength(6);
+    const mail = await send({ html: `<a href="${confirm}">x</a><a href="${TARGET}">y</a>` });
+    expect(mail.links).toEqual([confirm, TARGET]);
+    expect(mail.pixel).toBeUndefined();
   });
 
   it('is signed as it is sent', async () => {

@@ -50,8 +50,6 @@ describe('POST /broadcasts', () => {
       held: null,
       paused: null,
       failed_reason: null,
-      opens_measured: null,
-      clicks_measured: null,
       counts: {
         sent: 0,
         delivered: 0,

@@ -167,8 +167,8 @@ function presentBroadcast(row: BroadcastRow, counts: BroadcastCounts = NOTHING_C
     failed_reason: row.failed_reason,
     counts,
     // Clicks that were counted are measured, whatever the page of their email recorded.
-    opens_measured: row.recipients === 0 ? null : row.opens_measured === 1 || counts.opened > 0,
-    clicks_measured: row.recipients === 0 ? null : row.clicks_measured === 1 || counts.clicked > 0,
+    ...(row.recipients > 0 && row.opens_measured === 0 && counts.opened === 0 && { opens_measured: false }),
+    ...(row.recipients > 0 && row.clicks_measured === 0 && counts.clicked === 0 && { clicks_measured: false }),
   };
 }
 
