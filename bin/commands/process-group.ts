@@ -80,6 +80,8 @@ export function joinGroup(): Membership | undefined {
   const { worker } = cluster;
   if (!worker) return undefined;
   const number = Number(process.env['RASKET_PROCESS_NUMBER']);
+  // It is no setting, and programs that this process starts are no members.
+  delete process.env['RASKET_PROCESS_NUMBER'];
   const ending = Promise.withResolvers<'replaced' | 'supervisor ended'>();
   const questions = new Map<number, (all: ProcessMetrics[]) => void>();
   let readOwn = async (): Promise<string> => '';
