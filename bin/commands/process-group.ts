@@ -19,8 +19,6 @@ const ALIVE_MS = 10_000;
 const SILENT_MS_MAX = 120_000;
 /** Connections of a process that is replaced, on which no request arrives for this long, are closed. */
 export const DRAIN_MS = 5000;
-/** A new process delivers nothing for this long, in which it takes over its part of the limits of mailbox providers. */
-const JOINING_MS = 10_000;
 /** A process that has run for this long before it ends is started again at once. */
 const STEADY_MS = 10_000;
 const RESTART_MS = { min: 1000, max: 30_000 };
@@ -29,10 +27,12 @@ const FAILED_STARTS_MAX = 5;
 /** A process that does not report its metrics within this time is left out. */
 const METRICS_MS_MAX = 3000;
 
-/** The roles and open ports of a process. */
+/** Reports of a process that has started. */
 export interface Opened {
   roles: readonly string[];
   listeners: object;
+  /** Time for which it delivers nothing, because it takes over its part of the limits of mailbox providers. */
+  joiningMs: number;
 }
 
 /** Messages from a process to its supervisor. */
@@ -176,7 +176,7 @@ interface Member {
 }
 
 /** The processes that run now, and the last restart of all of them. */
-export interface GroupState extends Opened {
+export interface GroupState extends Omit<Opened, 'joiningMs'> {
   processes: { number: number; pid: number }[];
   /** Number of restarts of all processes. */
   restarts: number;
@@ -339,9 +339,10 @@ class ProcessGroup implements Group {
   async #restartAll(): Promise<void> {
     const { log } = this.#options;
     this.#restartFailure = undefined;
-    for (const [at, before] of [...this.#members.values()].entries()) {
+    let joiningMs = 0;
+    for (const before of [...this.#members.values()]) {
       const { number } = before;
-      if (at > 0) await pause(JOINING_MS);
+      await pause(joiningMs);
       if (this.#isStopping) return;
       // One that has ended meanwhile starts with the present settings anyway.
       if (before.hasEnded) continue;
@@ -356,6 +357,7 @@ class ProcessGroup implements Group {
         break;
       }
       await this.#retire(before);
+      joiningMs = this.#members.get(number)?.opened?.joiningMs ?? 0;
     }
     this.#restarts++;
     this.#changed();

@@ -125,8 +125,10 @@ interface MemberParts {
 async function serveAsMember(membership: Membership, parts: MemberParts): Promise<void> {
   const { app, stop, graceMs, roles, version } = parts;
   const listeners = listListeners(app);
+  const { JOINING_MS } = await import('../../src/mail/throttles/index.ts');
+  const joiningMs = roles.includes('delivery') ? JOINING_MS : 0;
   app.world.log.info({ pid: process.pid, version, roles, listeners }, 'process is ready');
-  membership.ready({ roles, listeners }, app.world.meter.text);
+  membership.ready({ roles, listeners, joiningMs }, app.world.meter.text);
   const asked = Promise.race([
     stop.asked,
     membership.ending.then(async (reason): Promise<string> => {

@@ -59,7 +59,7 @@ async function failOver({ isThroughBouncer }: { isThroughBouncer: boolean }): Pr
   const pair = await startPgPair();
   onTestFinished(() => pair.stop());
   const { name: database } = await createDatabase(pair.members[0].url);
-  const direct = pair.urlOf(database);
+  const direct = pair.buildUrl(database);
   const url = isThroughBouncer ? await startBouncers(pair, database) : direct;
   const log: LogLine[] = [];
   onTestFailed(() => console.log(log.filter(({ level }) => level !== 'info').slice(-40)));
@@ -307,7 +307,7 @@ async function mustNotBeUsed(
 async function startBouncers(pair: PgPair, database: string): Promise<string> {
   const bouncers = await Promise.all(pair.members.map(({ url }) => startPgBouncer(BOUNCER, url)));
   onTestFinished(async () => void (await Promise.all(bouncers.map((bouncer) => bouncer.stop()))));
-  return pair.urlOf(
+  return pair.buildUrl(
     database,
     bouncers.map(({ port }) => port),
   );

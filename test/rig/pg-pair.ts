@@ -40,7 +40,7 @@ export interface PgMember {
 export interface PgPair {
   members: [PgMember, PgMember];
   /** Returns one URL with both servers. */
-  urlOf(database: string, ports?: readonly number[]): string;
+  buildUrl(database: string, ports?: readonly number[]): string;
   stop(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ export async function startPgPair(): Promise<PgPair> {
 
   const pair: PgPair = {
     members: [await makeMember(), await makeMember()],
-    urlOf: (database, ports = pair.members.map(({ port }) => port)) =>
+    buildUrl: (database, ports = pair.members.map(({ port }) => port)) =>
       `postgres://postgres:${password}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${database}`,
     async stop() {
       for (const server of running.values()) await server.kill();

@@ -69,8 +69,7 @@ export { contactNamed, filteredContacts, readContactName, readPropertyValues } f
 export {
   SAMPLE_TOKEN,
   choiceToken,
-  isConsentLink,
-  isPreferenceLink,
+  findLinkKind,
   openPreferenceLink,
   isSampleLink,
   sampleLinks,

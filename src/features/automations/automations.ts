@@ -76,7 +76,7 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
     await saveExits(tx, row, exits);
     return { row, graph };
   });
-  return warned(id, await warnOf(store, written));
+  return warned(id, await listWarnings(store, written));
 }
 
 /** One event begins a run of each automation that starts at it, in one transaction. */
@@ -100,7 +100,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
     throw refused(`${given} requires ${missing}; send both, because a version is replaced as a whole.`, missing);
   }
-  let warnedOf: { row: AutomationRow; graph: string } | undefined;
+  let written: { row: AutomationRow; graph: string } | undefined;
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
     const changedByApp = readAppName(ctx.actor) ?? row.changed_by_app;
@@ -131,10 +131,10 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
     if (steps !== undefined || status === 'enabled') {
       const graph = await findGraph(tx, id, next.version);
-      warnedOf = graph === undefined ? undefined : { row: next, graph };
+      written = graph === undefined ? undefined : { row: next, graph };
     }
   });
-  return warned(id, warnedOf === undefined ? [] : await warnOf(ctx.store, warnedOf));
+  return warned(id, written === undefined ? [] : await listWarnings(ctx.store, written));
 }
 
 /**
@@ -403,10 +403,11 @@ const objectIn = (json: string | null | undefined): Record<string, unknown> | nu
   json === null || json === undefined ? null : (JSON.parse(json) as Record<string, unknown>);
 
 /**
- * Lists what is valid and probably not intended: dates of contacts that cannot be read, marketing mail of a team without a postal address, and an
- * unsubscribe link in transactional mail. Steps that the checks of the graph refuse are not listed.
+ * Lists parts of an automation that are valid and probably not intended: dates of contacts that cannot be read, marketing
+ * mail of a team without a postal address, and an unsubscribe link in transactional mail. Steps that the checks of the
+ * graph refuse are not listed.
  */
-async function warnOf(store: Store, { row, graph }: { row: AutomationRow; graph: string }): Promise<string[]> {
+async function listWarnings(store: Store, { row, graph }: { row: AutomationRow; graph: string }): Promise<string[]> {
   const { team_id: teamId } = row;
   try {
     const unreadable = await countUnreadableDates(store.db, row);

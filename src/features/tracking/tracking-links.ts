@@ -17,12 +17,12 @@ import {
   type MailOfDomain,
   type TrackedMail,
 } from '../../protocol/track-links/index.ts';
-import { isConsentLink, isPreferenceLink } from '../audience/index.ts';
+import { findLinkKind } from '../audience/index.ts';
 import { trackingOwner, trackingOwnerAlone, type TrackingOwner } from '../../mail/domains/index.ts';
 import { emailRowsByIds } from '../../mail/emails/index.ts';
 import { BoundedMap } from '../../platform/limits/index.ts';
 
-/** Number of links that are signed in one turn of the event loop; each costs a MAC. */
+/** Number of links that are checked or signed in one turn of the event loop; each may cost a MAC. */
 const LINKS_A_TURN = 500;
 
 /**
@@ -40,14 +40,20 @@ export async function trackedHtml(
   if (html.length > HTML_CHARS_MAX) return html;
   const { origin, opens, clicks } = links;
   const found = await world.texts.run({ teamId, chars: html.length, task: findLinkTargets, isPatient: true }, html);
-  if (found.links.some(({ target }) => isConsentLink(world, target))) return html;
+  const isOwn: boolean[] = [];
+  for (const { target } of found.links) {
+    if (isOwn.length > 0 && isOwn.length % LINKS_A_TURN === 0) await nextTurn();
+    const kind = findLinkKind(world, target);
+    if (kind === 'confirmation' || kind === 'sign_up') return html;
+    isOwn.push(kind !== undefined);
+  }
   const mac = createMac(world, CLICK);
   const addresses: (string | undefined)[] = [];
   let written = 0;
-  for (const { target } of clicks ? found.links : []) {
+  for (const [at, { target }] of (clicks ? found.links : []).entries()) {
     if (written >= LINKS_MAX) break;
     if (addresses.length > 0 && addresses.length % LINKS_A_TURN === 0) await nextTurn();
-    const address = isPreferenceLink(world, target) ? undefined : `${origin}/c/${clickToken({ ...mail, target }, mac)}`;
+    const address = isOwn[at] === true ? undefined : `${origin}/c/${clickToken({ ...mail, target }, mac)}`;
     addresses.push(address);
     if (address !== undefined) written++;
   }

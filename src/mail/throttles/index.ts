@@ -4,7 +4,7 @@
  */
 export { createThrottles, readOrigin, THROTTLES_CHANGED, type ThrottledPlace } from './throttles.ts';
 export { explainWaiting, type WaitingMail } from './explain-waiting.ts';
-export { createLimitParts, type LimitParts } from './limit-parts.ts';
+export { createLimitParts, JOINING_MS, type LimitParts } from './limit-parts.ts';
 export { createTrafficRecords, OTHER, PERIOD_MS, type TrafficRecords } from './traffic-records.ts';
 export {
   BY_BREAKER,

@@ -9,6 +9,9 @@ const TURN_MS = 60_000;
 /** The end of a turn, and the time after a process joins, in which connections that are too many end with their messages. */
 const PAUSE_MS = 10_000;
 
+/** Time for which a process that has joined others delivers nothing. */
+export const JOINING_MS = PAUSE_MS;
+
 const NODES_CHANGED = 'delivering nodes changed';
 
 export interface LimitParts {
@@ -84,7 +87,7 @@ export function createLimitParts(
       listeners.add(notify);
       return () => void listeners.delete(notify);
     },
-    isJoining: () => joinedMs !== undefined && joinedMs() < PAUSE_MS,
+    isJoining: () => joinedMs !== undefined && joinedMs() < JOINING_MS,
     async start() {
       if (db.dialect === 'sqlite') return;
       await join();

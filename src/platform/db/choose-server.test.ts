@@ -22,7 +22,7 @@ function choose(
 }
 
 describe('the server that is used', () => {
-  it('is the one that accepts writes', () => {
+  it('the server that is used is the one that accepts writes', () => {
     expect(choose([answer('a', STANDBY), answer('b')])).toEqual({ chosen: 'b', alsoWritable: [] });
     expect(choose([answer('a', { isReadOnly: true }), answer('b', STANDBY)])).toEqual({
       chosen: undefined,
@@ -30,13 +30,13 @@ describe('the server that is used', () => {
     });
   });
 
-  it('is the one that was promoted last, and a former primary is reported', () => {
+  it('the server that is used is the one that was promoted last, and a former primary is reported', () => {
     const answers = [answer('a'), answer('b', { timeline: 2 })];
     expect(choose(answers)).toEqual({ chosen: 'b', alsoWritable: ['a'] });
     expect(choose(answers, { inUse: answer('a') })).toEqual({ chosen: 'b', alsoWritable: ['a'] });
   });
 
-  it('is none if two are on the same timeline, unless one of them is in use', () => {
+  it('no server is used if two are on the same timeline, unless one of them is in use', () => {
     const answers = [answer('a'), answer('b')];
     expect(choose(answers)).toEqual({ chosen: undefined, alsoWritable: ['a', 'b'] });
     expect(choose(answers, { inUse: answer('b') })).toEqual({ chosen: 'b', alsoWritable: ['a'] });
@@ -44,26 +44,26 @@ describe('the server that is used', () => {
     expect(choose([answer('a'), restarted], { inUse: answer('b') }).chosen).toBeUndefined();
   });
 
-  it('is none if two cannot be compared', () => {
+  it('no server is used if two cannot be compared', () => {
     expect(choose([answer('a'), answer('b', { system: 'two', timeline: 7 })]).chosen).toBeUndefined();
     expect(choose([answer('a', { timeline: undefined }), answer('b', { timeline: 2 })]).chosen).toBeUndefined();
   });
 
-  it('may have two names', () => {
+  it('the server that is used may have two names', () => {
     expect(choose([answer('a', { startedAt: 'then' }), answer('b', { startedAt: 'then' })])).toEqual({
       chosen: 'a',
       alsoWritable: [],
     });
   });
 
-  it('is never a former primary, also when no other server answers', () => {
+  it('a former primary is never used, also when no other server answers', () => {
     const memory = new ServerMemory();
     memory.note(answer('b', { timeline: 2 }).identity);
     expect(choose([answer('a')], { memory }).chosen).toBeUndefined();
     expect(choose([answer('a', { timeline: 3 })], { memory }).chosen).toBe('a');
   });
 
-  it('is never of another cluster than before, as long as the process runs', () => {
+  it('a server of another cluster than before is not used, as long as the process runs', () => {
     const memory = new ServerMemory();
     memory.note(answer('a').identity);
     expect(choose([answer('b', { system: 'two', timeline: 7 })], { memory }).chosen).toBeUndefined();
@@ -90,7 +90,7 @@ describe('the newest timeline', () => {
     expect(new ServerMemory(file).findFault(answer('a').identity, { isOneOfSeveral: true })).toBeUndefined();
   });
 
-  it('is kept in memory if the file cannot be written', () => {
+  it('the newest timeline is kept in memory if the file cannot be written', () => {
     const memory = new ServerMemory(path.join(folder, 'missing', 'timeline.json'));
     memory.keep();
     memory.note(answer('a', { timeline: 2 }).identity);

@@ -167,7 +167,7 @@ async function withKnex<T>(servers: PgServers, work: (knex: Knex) => Promise<T>)
   const knex = knexModule({
     client: 'pg',
     connection: {
-      connectionString: servers.urlOf(await servers.find()),
+      connectionString: servers.buildUrl(await servers.find()),
       application_name: 'rasket',
       keepAlive: true,
     },

@@ -78,7 +78,7 @@ export class PgServers {
 
   constructor(url: string, { memory = new ServerMemory(), onNotice = ignore }: ServersOptions = {}) {
     const parsed = parsePostgresUrl(url);
-    if (!parsed) throw new Error('the database URL cannot be read');
+    if (!parsed) throw new Error('database URL is not that of a PostgreSQL database');
     const { target = parsed.hosts.length > 1 ? 'read-write' : 'any' } = parsed;
     if (!isTarget(target)) throw new Error(`target_session_attrs is ${target}, which is none of ${TARGETS.join(', ')}`);
     this.#url = parsed;
@@ -98,13 +98,13 @@ export class PgServers {
   }
 
   /** Returns the URL of this server alone. */
-  urlOf(host: PostgresHost): string {
+  buildUrl(host: PostgresHost): string {
     return pgAddress(this.#url.withHost(host));
   }
 
   get firstHost(): PostgresHost {
     const [first] = this.#url.hosts;
-    if (!first) throw new Error('the database URL has no host');
+    if (!first) throw new Error('host missing in the database URL');
     return first;
   }
 
@@ -244,7 +244,7 @@ export class PgServers {
 
   async #probe(host: PostgresHost): Promise<ServerIdentity> {
     const client = new pg.Client({
-      connectionString: this.urlOf(host),
+      connectionString: this.buildUrl(host),
       // A move refuses to begin while sessions whose name starts with rasket exist.
       application_name: 'probe of rasket',
       connectionTimeoutMillis: PROBE_MS_MAX,
@@ -317,7 +317,7 @@ export class ServerClient extends pg.Client {
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       ...config,
       ...limits,
-      connectionString: servers.urlOf(servers.firstHost),
+      connectionString: servers.buildUrl(servers.firstHost),
     });
     this.#servers = servers;
     this.#host = servers.firstHost;
@@ -325,7 +325,7 @@ export class ServerClient extends pg.Client {
 
   /** The URL of the server that it is connected to. */
   get url(): string {
-    return this.#servers.urlOf(this.#host);
+    return this.#servers.buildUrl(this.#host);
   }
 
   /** Reports whether it has not reached its server yet. */
@@ -363,7 +363,7 @@ export class ServerClient extends pg.Client {
 
   #pointTo(host: PostgresHost): void {
     this.#host = host;
-    const { host: name, port } = new pg.Client({ connectionString: this.#servers.urlOf(host) });
+    const { host: name, port } = new pg.Client({ connectionString: this.#servers.buildUrl(host) });
     this.host = name;
     this.port = port;
     // A password file has a line for each server.

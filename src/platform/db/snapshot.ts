@@ -161,7 +161,7 @@ export async function partsOfPgUrl(url: string): Promise<Record<PartOfUrl, strin
     database = '',
     password,
   } = pgClient({
-    connectionString: servers.urlOf(await servers.find()),
+    connectionString: servers.buildUrl(await servers.find()),
   });
   return { host, port: String(port), user, database, password: password ?? '' };
 }

@@ -72,8 +72,7 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
 });
 
 /** Reports whether an address is a link of a preview or a test. */
-export const isSampleLink = (address: string): boolean =>
-  ['unsubscribe', 'preferences', 'confirm', 'view'].some((page) => address.endsWith(`/${page}/${SAMPLE_TOKEN}`));
+export const isSampleLink = (address: string): boolean => SAMPLE.test(address);
 
 /** Returns the link that opts a contact in to a topic. */
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
@@ -104,17 +103,10 @@ export function openPreferenceLink(store: Store, token: string): PreferenceLink 
   return undefined;
 }
 
-/** Reports whether an address in a mail is one of these links, under any host. */
-export function isPreferenceLink(store: Store, address: string): boolean {
+/** Returns the kind of one of these links in a mail, under any host; undefined for any other address. */
+export function findLinkKind(store: Store, address: string): PreferenceLink['kind'] | undefined {
   const token = LINK.exec(address)?.[1];
-  return token !== undefined && openPreferenceLink(store, token) !== undefined;
-}
-
-/** Reports whether an address is a link by which a person gives consent. */
-export function isConsentLink(store: Store, address: string): boolean {
-  const token = LINK.exec(address)?.[1];
-  const kind = token === undefined ? undefined : openPreferenceLink(store, token)?.kind;
-  return kind === 'confirmation' || kind === 'sign_up';
+  return token === undefined ? undefined : openPreferenceLink(store, token)?.kind;
 }
 
 /**
@@ -131,8 +123,12 @@ export function withSampleLinks(store: Store, text: string): string {
 
 /** Checking so many tokens takes a few milliseconds; a hostile body of 2 MB has room for 25,000. */
 const CHECKED_MAX = 1000;
-const LINK_PATH = /(\/(?:unsubscribe|preferences|confirm|view)\/)([A-Za-z0-9_-]{60,1000})(?![A-Za-z0-9_-])/g;
-const LINK = /^https?:\/\/[^/?#]+\/(?:unsubscribe|preferences|confirm|view)\/([A-Za-z0-9_-]{60,1000})\/?(?:[?#]|$)/;
+/** The pages that these links open. */
+const PAGES = '(?:unsubscribe|preferences|confirm|view)';
+const TOKEN = '[A-Za-z0-9_-]{60,1000}';
+const LINK_PATH = new RegExp(`(/${PAGES}/)(${TOKEN})(?![A-Za-z0-9_-])`, 'g');
+const LINK = new RegExp(`^https?://[^/?#]+/${PAGES}/(${TOKEN})/?(?:[?#]|$)`);
+const SAMPLE = new RegExp(`/${PAGES}/${SAMPLE_TOKEN}$`);
 const TAG = 'preference link';
 const COVER = 'cover of a preference link';
 

@@ -102,6 +102,6 @@ export async function readReplication(db: Db): Promise<Replication> {
         (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')) as synchronous
       from (select 1) as one`,
   );
-  if (!row) throw new Error('the database did not return its replication');
+  if (!row) throw new Error('row missing in the answer about replication');
   return { ...row, synchronous: Number(row.synchronous), standbys: JSON.parse(row.standbys) as (string | null)[] };
 }
